@@ -118,10 +118,18 @@ function(reshard_test_defaults name ranks)
         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;UBSAN_OPTIONS=print_stacktrace=1;${reshard_mpi_environment}")
 endfunction()
 
-#   reshard_mpi_test(NAME RANKS COMMAND...)
+#   reshard_mpi_test(NAME RANKS COMMAND... [: RANKS COMMAND...]...)
+#
+# Behind a colon stands another program of the same job, and on how many ranks it runs.
 function(reshard_mpi_test name ranks)
+    string(REGEX MATCHALL ":;[0-9]+" others "${ARGN}")
+    list(FILTER others EXCLUDE REGEX "^:$")
+    string(REGEX REPLACE ":;([0-9]+)" ":;${MPIEXEC_NUMPROC_FLAG};\\1" command "${ARGN}")
     add_test(NAME ${name}
-        COMMAND ${reshard_mpiexec} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${ARGN})
+        COMMAND ${reshard_mpiexec} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${command})
+    foreach(more IN LISTS others)
+        math(EXPR ranks "${ranks} + ${more}")
+    endforeach()
     reshard_test_defaults(${name} ${ranks})
     set_tests_properties(${name} PROPERTIES LABELS mpi)
 endfunction()

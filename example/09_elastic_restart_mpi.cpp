@@ -1,0 +1,202 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard.hpp>
+#include <reshard/aoa.hpp>
+#include <reshard/model.hpp>
+#include <reshard/mpi.hpp>
+#include <reshard/storage.hpp>
+
+#include <boost/mpi/environment.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+// A training loop that goes on with the latest checkpoint of a directory, whatever the number of
+// ranks that saved it. Weights are bfloat16, tensor parallel where the number of ranks is even; the
+// state of Adam, with weights as float, is in slices of data-parallel ranks, as in ZeRO:
+//
+//     mpiexec -n 4 09_elastic_restart_mpi run 4     # steps 1 to 4
+//     mpiexec -n 3 09_elastic_restart_mpi run 7     # steps 5 to 7
+//     mpiexec -n 1 09_elastic_restart_mpi run 10    # steps 8 to 10
+//
+// Each run compares its end with a training of as many steps that was never interrupted.
+
+namespace {
+
+using namespace reshard;
+
+// [spread]
+/// Who holds what of the model and of its state on so many ranks. Nothing here divides evenly.
+std::vector<tensor_sharding> spread(holder_t ranks) {
+    holder_t const tp = ranks % 2 == 0 ? 2 : 1;
+    mesh const grid{{"dp", ranks / tp}, {"tp", tp}};
+    auto const weight = [&](char const* key, index_vector const& shape, placement along_tp) {
+        return sharding_of(key, data_type::bf16,
+                           distribution(grid, {replicate{}, along_tp}, shape));
+    };
+    std::vector<tensor_sharding> all{weight("up", {13, 5}, shard{0}),
+                                     weight("down", {5, 13}, shard{1}),
+                                     weight("norm", {5}, replicate{})};
+    for (auto& state : model::states_of(
+             model::shard_slices(all),
+             {{.suffix = ".master"}, {.suffix = ".exp_avg"}, {.suffix = ".exp_avg_sq"}}))
+        all.push_back(std::move(state));
+    return all;
+}
+// [/spread]
+
+/// Adam for one element: the same arithmetic, whatever rank does it.
+void adam(float& weight, float& mean, float& square, float gradient, int step) {
+    mean = 0.9f * mean + 0.1f * gradient;
+    square = 0.99f * square + 0.01f * gradient * gradient;
+    float const right_mean = mean / (1 - std::pow(0.9f, static_cast<float>(step)));
+    float const right_square = square / (1 - std::pow(0.99f, static_cast<float>(step)));
+    weight -= 0.05f * right_mean / (std::sqrt(right_square) + 1e-8f);
+}
+
+/// A bfloat16 is the upper half of a float.
+float number_of(bfloat16 element) {
+    return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
+}
+
+/// What one rank has of the model and its state. `save_state` and `load_state` ask it for these.
+class trainer {
+public:
+    int step = 0;
+    std::map<std::string, std::vector<bfloat16>> weights; ///< tensor-parallel shards
+    std::map<std::string, std::vector<float>> slices;     ///< of masters and moments
+    state_dict all, masters_only, weights_only;
+
+    trainer(holder_t ranks, holder_t rank) {
+        for (shard_descriptor const& shard : shards_of(spread(ranks), rank))
+            if (shard.dtype == data_type::bf16)
+                hold(shard, weights[shard.key], weights_only);
+            else if (shard.key.ends_with(".master"))
+                hold(shard, slices[shard.key], masters_only);
+            else
+                hold(shard, slices[shard.key], all);
+        for (state_dict const* const more : {&masters_only, &weights_only})
+            for (auto const& [descriptor, tensor] : *more)
+                all.add(descriptor, tensor);
+    }
+
+    model_state state() {
+        model_state result{{"step", stored_value{std::to_string(step)}}};
+        for (local_shard const& each : all)
+            result[each.descriptor.key] = each;
+        return result;
+    }
+    void loaded(model_state const& result) {
+        step = std::stoi(std::get<stored_value>(result.at("step")).bytes);
+    }
+
+    /// What ZeRO does behind each step: all ranks get the weights, which are the masters as bf16.
+    job all_gather(auto const& ranks) const {
+        return prepare(ranks, masters_only, weights_only, {.program = aoa::parse(R"(
+            up.master -> up, dtype="bfloat16"
+            down.master -> down, dtype="bfloat16"
+            norm.master -> norm, dtype="bfloat16")")});
+    }
+
+    /// Each rank steps its slices. The loss is half the sum of (weight - 1)^2.
+    void train(job& gather) {
+        ++step;
+        for (auto const& [shard, memory] : masters_only) {
+            std::string const key = shard.key.substr(0, shard.key.find('.'));
+            std::vector<float>& master = slices[shard.key];
+            std::vector<float>& mean = slices[key + ".exp_avg"];
+            std::vector<float>& square = slices[key + ".exp_avg_sq"];
+            bfloat16 const* const weight = weights[key].data() + shard.flat.value().begin;
+            for (std::size_t i = 0; i < master.size(); ++i)
+                adam(master[i], mean[i], square[i], number_of(weight[i]) - 1, step);
+        }
+        run(gather);
+    }
+
+private:
+    template <class T>
+    static void hold(shard_descriptor const& shard, std::vector<T>& memory, state_dict& group) {
+        index_vector const shape = local_shape(shard);
+        memory.resize(static_cast<std::size_t>(element_count(shape)));
+        group.add(shard, tensor_view{memory.data(), shard.dtype, shape, row_major_strides(shape)});
+    }
+};
+
+/// The model before the first step.
+void initialise(trainer& whole, job& gather) {
+    for (auto& [key, elements] : whole.slices)
+        for (std::size_t i = 0; key.ends_with(".master") && i < elements.size(); ++i)
+            elements[i] = static_cast<float>(i) / 8 - static_cast<float>(key.size());
+    run(gather);
+}
+
+// [resume]
+/// The latest complete checkpoint; nothing where the directory has none yet.
+std::optional<checkpoint> latest_in(mpi_group const& ranks, std::filesystem::path const& run) {
+    try {
+        return open_checkpoint(ranks, run, latest{});
+    } catch (error const& problem) {
+        if (problem.code() != errc::missing_file)
+            throw;
+        return std::nullopt;
+    }
+}
+// [/resume]
+
+} // namespace
+
+int main(int argc, char** argv) {
+    boost::mpi::environment const environment(argc, argv);
+    mpi_group const ranks = boost::mpi::communicator();
+    int const last = argc == 3 ? std::atoi(argv[2]) : 0;
+    if (last < 1) {
+        std::cerr << "usage: mpiexec -n RANKS 09_elastic_restart_mpi DIRECTORY LAST_STEP\n";
+        return 1;
+    }
+    std::filesystem::path const directory = argv[1];
+    std::filesystem::create_directories(directory);
+    auto const size = static_cast<holder_t>(ranks.size());
+
+    // The same training on this rank alone, to begin with and to compare with.
+    trainer alone(1, 0);
+    job gather_alone = alone.all_gather(solo());
+    initialise(alone, gather_alone);
+
+    // [loop]
+    trainer mine(size, static_cast<holder_t>(ranks.rank()));
+    job gather = mine.all_gather(ranks);
+    std::string before = "nothing";
+    if (auto const saved = latest_in(ranks, directory)) {
+        load_state(ranks, *saved, std::tie(mine));
+        before = "what " + saved->metadata().metadata.at("ranks") + " saved";
+    } else
+        redistribute(ranks, alone.all, mine.all);
+
+    int const first = mine.step + 1;
+    while (mine.step < last) {
+        mine.train(gather);
+        save_state(ranks, std::tie(mine), directory / ("step_" + std::to_string(mine.step)),
+                   {.writing = {.numbers = {{"step", mine.step}},
+                                .texts = {{"ranks", std::to_string(size)}}}});
+        retain(ranks, directory, {.last = 2}, true);
+    }
+    // [/loop]
+
+    trainer whole(1, 0);
+    redistribute(ranks, mine.all, whole.all);
+    while (alone.step < mine.step)
+        alone.train(gather_alone);
+    bool const is_right = whole.weights == alone.weights && whole.slices == alone.slices;
+    if (ranks.rank() == 0 || !is_right)
+        std::cout << size << (size == 1 ? " rank" : " ranks") << ", from " << before << ": steps "
+                  << first << " to " << mine.step << ", "
+                  << (is_right ? "as if never interrupted\n" : "and this is wrong\n");
+    return is_right ? 0 : 1;
+}

@@ -1,0 +1,147 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard.hpp>
+#include <reshard/mpi.hpp>
+#include <reshard/storage.hpp>
+
+#include <boost/mpi/collectives/all_reduce.hpp>
+#include <boost/mpi/environment.hpp>
+#include <boost/mpi/operations.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+
+// A checkpoint goes from files to files in a new layout, each matrix transposed, without ever being
+// in memory as a whole:
+//
+//     mpiexec -n 2 12_convert_within_budget_mpi_2 SOURCE TARGET TP [BUDGET_MIB]
+//
+// converts one of yours, with a budget of 1024 MiB a process unless you say another one. Without
+// arguments it makes one of 96 MiB, and converts it with 8.
+
+namespace {
+
+using namespace reshard;
+
+constexpr index_t mib = index_t{1} << 20;
+/// What a process may need beside the budget: a MiB of the source at a time, MPI, metadata.
+constexpr index_t allowance = 12 * mib;
+
+// [program]
+/// From [out, in], as PyTorch has weights, to [in, out], as PaddlePaddle has them.
+mapping transposed(catalog const& source, catalog const*) {
+    mapping program(source);
+    for (catalog_entry const& entry : source) {
+        expression const tensor = program.source(entry.key, entry.shape, entry.dtype);
+        program.define(entry.key, entry.shape.size() == 2 ? transpose(tensor) : tensor);
+    }
+    return program;
+}
+
+/// Each matrix by rows over so many ranks, the rest copied.
+layout spread(mapping const& program, index_t tp) {
+    std::vector<tensor_sharding> all;
+    for (auto const& output : program.outputs()) {
+        auto const& [shape, dtype, pieces] = output.value;
+        placement const how = shape.size() == 2 ? placement(shard{0}) : placement(replicate{});
+        all.push_back(sharding_of(output.key, dtype, {{{"tp", tp}}, {how}, shape}));
+    }
+    return layout_of(all);
+}
+// [/program]
+
+/// A matrix of any size in little memory: element (i, j) is 3 * i + j, and lies there.
+const_tensor_view slanted(std::vector<float> const& memory, index_vector const& shape) {
+    return {memory.data(), data_type::f32, shape, {3, 1}};
+}
+
+void make_checkpoint(mpi_group const& ranks, std::filesystem::path const& path) {
+    std::vector<float> numbers(65536);
+    std::iota(numbers.begin(), numbers.end(), 0.0f);
+    const_state_dict have;
+    for (auto const& [key, rows] : {std::pair{"embed", 16384}, {"up", 4096}, {"down", 4096}})
+        have.add(replicated(key, data_type::f32, {rows, 1024}), slanted(numbers, {rows, 1024}));
+    save(ranks, have, path, {.writing = {.replace = true, .sync = false}});
+}
+
+/// Whether a shard of the new checkpoint has the elements of the slanted matrices, transposed.
+bool is_slanted(mpi_group const& ranks, std::filesystem::path const& path, layout const& wanted) {
+    bool is_right = true;
+    std::vector<float> memory;
+    state_dict want;
+    shard_descriptor shard;
+    if (static_cast<holder_t>(ranks.rank()) < wanted.holders)
+        for (auto& each : shards_of(wanted, static_cast<holder_t>(ranks.rank())))
+            if (each.key == "embed") {
+                memory.resize(static_cast<std::size_t>(element_count(each.region)));
+                want.add(shard = each, tensor_view{memory.data(), data_type::f32, each.region.shape,
+                                                   row_major_strides(each.region.shape)});
+            }
+    load(ranks, open_checkpoint(ranks, path), want);
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+        auto const columns = static_cast<std::size_t>(shard.region.shape[1]);
+        auto const row = static_cast<std::size_t>(shard.region.offset[0]) + i / columns;
+        is_right = is_right && memory[i] == static_cast<float>(3 * (i % columns) + row);
+    }
+    return is_right;
+}
+
+/// The most memory that this process has needed so far.
+index_t peak_bytes() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return index_t{used.ru_maxrss} * 1024;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    boost::mpi::environment const environment(argc, argv);
+    boost::mpi::communicator const world;
+    mpi_group const ranks = world;
+    if (argc == 2 || argc == 3) {
+        std::cerr << "usage: 12_convert_within_budget_mpi_2 [SOURCE TARGET TP [BUDGET_MIB]]\n";
+        return 1;
+    }
+    bool const is_ours = argc < 4;
+    auto const work = std::filesystem::temp_directory_path() / "reshard-12-convert";
+    std::filesystem::path const from = is_ours ? work / "source" : argv[1];
+    std::filesystem::path const to = is_ours ? work / "target" : argv[2];
+    index_t const tp = is_ours ? 2 : std::atoll(argv[3]);
+    index_t const budget = mib * (is_ours ? 8 : argc < 5 ? 1024 : std::atoll(argv[4]));
+    if (is_ours) {
+        std::filesystem::create_directories(work);
+        make_checkpoint(ranks, from);
+    }
+
+    // [convert]
+    checkpoint const source = open_checkpoint(ranks, from);
+    layout const wanted = spread(transposed(catalog_of(source), nullptr), tp);
+
+    index_t const peak_before = peak_bytes();
+    convert_report const done = convert(
+        ranks, source, to, {.program = transposed, .wanted = wanted, .memory_budget = budget});
+    index_t const grown =
+        boost::mpi::all_reduce(world, peak_bytes() - peak_before, boost::mpi::maximum<index_t>());
+    // [/convert]
+
+    index_t const most = std::max(grown, done.peak_extra_bytes);
+    if (ranks.rank() == 0)
+        std::cout << "A checkpoint of " << done.bytes / mib << " MiB, a budget of " << budget / mib
+                  << " MiB: no process needed more than " << most / mib
+                  << " MiB beyond what it had.\n";
+    bool const is_right = (!is_ours || is_slanted(ranks, to, wanted)) && most <= budget + allowance;
+    if (!is_right)
+        std::cout << "This is wrong.\n";
+    world.barrier();
+    if (is_ours && ranks.rank() == 0)
+        std::filesystem::remove_all(work);
+    return is_right ? 0 : 1;
+}
