@@ -121,11 +121,11 @@ class Save:
         self.common_values = values
 
 
-def model(separate=False):
+def model():
     save = Save()
     save.sharded("embedding.word_embeddings.weight", ramp(6, 2, dtype=torch.bfloat16), 0)
     save.layers("decoder.layers.self_attention.linear_proj.weight", ramp(2, 2, 4, first=10), 1)
-    save.gated("decoder.layers.mlp.linear_fc1.weight", ramp(4, 2, first=100), ramp(4, 2, first=200), separate)
+    save.gated("decoder.layers.mlp.linear_fc1.weight", ramp(4, 2, first=100), ramp(4, 2, first=200), separate=False)
     save.sharded("decoder.final_layernorm.weight", ramp(3), None)
     save.sharded("optimizer.state.exp_avg.decoder.final_layernorm.weight", ramp(3, first=7), None)
     save.object("rng_state", lambda place: [{"seed": 10 + place}])
@@ -135,8 +135,15 @@ def model(separate=False):
     return save
 
 
-CASES = {"torch_dist": (model, {}), "separate_halves": (lambda: model(True), {}),
-         "content_metadata": (model, {"content_metadata": {"distrib_optim_sharding_type": "dp_reshardable"}})}
+def small(separate=False):
+    save = Save()
+    save.gated("linear_fc1.weight", ramp(4, 2, first=100), ramp(4, 2, first=200), separate)
+    save.common(iteration=12)
+    return save
+
+
+CASES = {"torch_dist": (model, {}), "separate_halves": (lambda: small(True), {}),
+         "content_metadata": (small, {"content_metadata": {"distrib_optim_sharding_type": "dp_reshardable"}})}
 
 
 def write_case(directory, name):
