@@ -24,6 +24,7 @@
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/impl/save_record.ipp>
+#include <reshard/format/megatron/impl/torch_dist.ipp>
 #include <reshard/format/names/impl/first_step.ipp>
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>

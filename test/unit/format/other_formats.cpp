@@ -69,6 +69,8 @@ described_tensors expected_tensors(json_cursor const& expected, fs::path const& 
         all.emplace(key_in(one.at("key").text(), path),
                     described_tensor{one.at("dtype").text(), one.at("shape").extents(),
                                      one.at("bytes").text()});
+    if (auto const common = expected.find("common"))
+        all.merge(expected_tensors(*common, path));
     return all;
 }
 
@@ -133,6 +135,8 @@ std::set<std::string> expected_objects(json_cursor const& expected) {
     std::set<std::string> all;
     for (json_cursor const& one : expected.at("objects").elements())
         all.insert(one.at("key").text());
+    if (auto const common = expected.find("common"))
+        all.merge(expected_objects(*common));
     return all;
 }
 

@@ -13,6 +13,7 @@
 #include <reshard/format/fused_text.hpp>
 #include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/paddle/paddle.hpp>
@@ -529,9 +530,8 @@ inline constexpr checkpoint_format formats_of_files[] = {
 /// The first whose file is there counts.
 inline constexpr checkpoint_format formats_of_directories[] = {
     {hf_index_name, nullptr}, // safetensors
-    {hf_single_name, nullptr},
-    {dcp_metadata_name, open_dcp},
-    {torch_index_name, open_torch_index},
+    {hf_single_name, nullptr},          {megatron_metadata_name, open_torch_dist},
+    {dcp_metadata_name, open_dcp},      {torch_index_name, open_torch_index},
     {torch_file_name, open_torch_file},
 };
 

@@ -32,6 +32,7 @@ namespace reshard::detail {
 inline constexpr std::string_view dcp_names[] = {
     "torch.distributed.checkpoint.metadata.*",
     "torch.distributed.checkpoint.filesystem._StorageInfo",
+    "torch.distributed.checkpoint.planner.*",
     "torch.distributed._shard.sharded_tensor.metadata.*",
     "torch.*",
     "torch.serialization._get_layout",
