@@ -5,6 +5,8 @@
 
     python3 make_megatron.py megatron/core-0.16 [CASE...]     (megatron-core, PyTorch, packaging, psutil; no GPU)
 
+    PYTHONPATH=OLDER python3 make_megatron.py megatron/core-0.8     (megatron-core 0.8 in OLDER)
+
 Four processes, two of them a tensor-parallel group, which talk by gloo.
 """
 
@@ -44,6 +46,15 @@ class Threads:
 
 
 filesystem_async.mp = Threads()
+OLD = hasattr(ShardedTensor, "from_rank_offsets_flat")  # 0.8, with ranges, and made for an older PyTorch and NumPy
+if OLD:
+    import numpy
+    import megatron.core.dist_checkpointing.strategies.async_utils as async_utils
+    async_utils.mp = Threads()
+    numpy.product = numpy.prod
+    write_item = filesystem._write_item
+    filesystem_async._write_item = lambda *what: write_item(filesystem._StorageWriterTransforms(), *what,
+                                                            filesystem.SerializationFormat.TORCH_SAVE)
 WRITER = {}
 TENSOR, DATA = 2, 2  # the extents of the groups
 
@@ -116,6 +127,15 @@ class Save:
         for each in range(TENSOR):
             self.objects.append({"key": f"{key}/shard_{each}_{TENSOR}", "repr": repr([value_of(each)])})  # kept in a list
 
+    def flat(self, key, tensor):
+        """ZeRO's ranges of a tensor-parallel block: three elements on one data-parallel rank, the others on the next."""
+        place, copy = places()
+        block = tensor.chunk(TENSOR)[place].contiguous()
+        cut = [0, 3, block.numel()]
+        self.state[key] = ShardedTensor.from_rank_offsets_flat(key, block.flatten()[cut[copy]:cut[copy + 1]].clone(), tuple(block.shape),
+                                                               (0, place, TENSOR), flattened_range=slice(cut[copy], cut[copy + 1]))
+        self.whole(key, tensor)
+
     def common(self, **values):
         self.state.update(values)
         self.common_values = values
@@ -142,8 +162,18 @@ def small(separate=False):
     return save
 
 
+def flattened():
+    save = Save()
+    save.flat("optimizer.state.exp_avg.weight", ramp(6, 4))
+    save.sharded("weight", ramp(6, 4, first=50), 0)
+    save.common(iteration=12)
+    return save
+
+
 CASES = {"torch_dist": (model, {}), "separate_halves": (lambda: small(True), {}),
          "content_metadata": (small, {"content_metadata": {"distrib_optim_sharding_type": "dp_reshardable"}})}
+if OLD:
+    CASES = {"flattened": (flattened, {})}
 
 
 def write_case(directory, name):
