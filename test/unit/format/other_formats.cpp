@@ -6,10 +6,11 @@
 #include <reshard/format/text_file.hpp>
 #include <reshard/os/file_bytes.hpp>
 
+#include "support/described_checkpoint.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -24,55 +25,9 @@ namespace {
 
 using namespace reshard;
 using namespace reshard::detail;
+using namespace reshard::test;
 
 namespace fs = std::filesystem;
-
-/// A tensor as a description has it, and as a checkpoint turns out to.
-struct described_tensor {
-    std::string dtype;
-    index_vector shape;
-    std::string bytes; ///< row-major, in hexadecimal digits
-
-    bool operator==(described_tensor const&) const = default;
-};
-
-using described_tensors = std::map<std::string, described_tensor>;
-
-std::ostream& operator<<(std::ostream& out, described_tensor const& one) {
-    return out << one.dtype << ' ' << to_string(one.shape) << ' ' << one.bytes;
-}
-
-std::vector<fs::path> descriptions() {
-    std::vector<fs::path> all;
-    for (auto const& entry :
-         fs::recursive_directory_iterator(fs::path(RESHARD_TEST_DATA) / "formats"))
-        if (entry.path().filename().string().ends_with(".expected.json"))
-            all.push_back(entry.path());
-    std::sort(all.begin(), all.end());
-    return all;
-}
-
-/// The checkpoint that a description is of.
-fs::path described_by(fs::path const& description) {
-    std::string const text = description.string();
-    return text.substr(0, text.size() - std::string(".expected.json").size());
-}
-
-/// A tensor that is the whole file has no name there, and that of the file here.
-std::string key_in(std::string const& key, fs::path const& path) {
-    return key.empty() ? path.stem().string() : key;
-}
-
-described_tensors expected_tensors(json_cursor const& expected, fs::path const& path) {
-    described_tensors all;
-    for (json_cursor const& one : expected.at("tensors").elements())
-        all.emplace(key_in(one.at("key").text(), path),
-                    described_tensor{one.at("dtype").text(), one.at("shape").extents(),
-                                     one.at("bytes").text()});
-    if (auto const common = expected.find("common"))
-        all.merge(expected_tensors(*common, path));
-    return all;
-}
 
 /// Puts the elements of a shard, one by one, where they belong in the tensor.
 void put(std::string& whole_bytes, checkpoint_tensor const& tensor, checkpoint_shard const& shard,
@@ -87,16 +42,6 @@ void put(std::string& whole_bytes, checkpoint_tensor const& tensor, checkpoint_s
         auto const place = static_cast<std::size_t>(ravel_index(index, tensor.shape)) * size;
         bytes.copy(whole_bytes.data() + place, size, static_cast<std::size_t>(i) * size);
     }
-}
-
-std::string hexadecimal(std::string const& bytes) {
-    std::string text;
-    for (char const byte : bytes) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
-        text += digits;
-    }
-    return text;
 }
 
 described_tensors tensors_in(opened_checkpoint const& opened) {
@@ -136,7 +81,9 @@ std::set<std::string> expected_objects(json_cursor const& expected) {
     for (json_cursor const& one : expected.at("objects").elements())
         all.insert(one.at("key").text());
     if (auto const common = expected.find("common"))
-        all.merge(expected_objects(*common));
+        for (json_cursor const& one : common->elements())
+            if (!one.find("dtype"))
+                all.insert(one.at("key").text());
     return all;
 }
 

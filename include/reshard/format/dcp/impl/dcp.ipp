@@ -77,6 +77,7 @@ public:
         read_tensors(values_->member(root, "state_dict_metadata", "the metadata"));
         read_places(values_->member(root, "storage_data", "the metadata"));
         check_all_placed();
+        read_flattened(root);
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         sort_tensors();
         return {std::move(result_), std::move(files)};
@@ -106,6 +107,50 @@ private:
                 read_tensor(std::string(key), all[i].value);
             }
             names_.emplace_back(key);
+        }
+    }
+
+    /// Flattened tensors of Megatron-Core before 0.14: `mcore_data` has their shapes. In
+    /// `state_dict_metadata` they have an axis more, of the elements of a block, and the others
+    /// count blocks.
+    void read_flattened(pickle_value root) {
+        auto const more = values_->find_member(root, "mcore_data", "the metadata");
+        if (!more || more->what != kind::dict)
+            return;
+        pickle_pairs const all = values_->pairs(*more, "mcore_data");
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            std::string_view const key = values_->text(all[i].key, "mcore_data");
+            auto const shape =
+                values_->find(all[i].value, "nd_reformulated_orig_global_shape", "mcore_data");
+            auto const known = keys_.find(key, [&](std::uint32_t n) { return names_[n]; });
+            if (!shape || shape->what == kind::none || !known || entries_[*known].is_object)
+                continue;
+            checkpoint_tensor& tensor = result_.tensors[entries_[*known].number];
+            std::string const what = "tensor '" + tensor.key + "'";
+            make_flat(tensor, torch_extents(*values_, *shape, what), what);
+        }
+    }
+
+    void make_flat(checkpoint_tensor& tensor, index_vector const& shape, std::string const& what) {
+        index_vector const blocks = std::exchange(tensor.shape, packed_vector(shape));
+        index_vector block = shape;
+        bool fits = blocks.size() == shape.size() + 1;
+        for (std::size_t axis = 0; axis < shape.size() && fits; ++axis) {
+            fits = blocks[axis] > 0 && shape[axis] % blocks[axis] == 0;
+            block[axis] = fits ? shape[axis] / blocks[axis] : 0;
+        }
+        if (!fits || element_count_of(block, [&] { return what + ": "; }) != blocks[shape.size()])
+            refuse(what, ": blocks ", blocks, " are not those of the shape ", shape);
+        for (checkpoint_shard& shard : tensor.shards) {
+            index_t const begin = shard.region.offset[shape.size()];
+            shard.flat = flat_range{begin, begin + shard.region.shape[shape.size()]};
+            index_vector offset = shape;
+            for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+                if (shard.region.shape[axis] != 1)
+                    refuse(what, ": a shard of several blocks, ", shard.region.shape);
+                offset[axis] = shard.region.offset[axis] * block[axis];
+            }
+            shard.region = {offset, block};
         }
     }
 
@@ -312,13 +357,14 @@ private:
     void show(dcp_item const& item, shown_file& shown, dcp_file& real) {
         checkpoint_tensor& tensor = result_.tensors[item.tensor];
         checkpoint_shard& shard = tensor.shards[item.chunk];
+        index_vector const shape = stored_shape(shard);
         index_t const elements =
-            element_count_of(shard.region.shape, [&] { return "tensor '" + tensor.key + "': "; });
+            element_count_of(shape, [&] { return "tensor '" + tensor.key + "': "; });
         auto const bytes = static_cast<std::uint64_t>(byte_count(elements, tensor.dtype));
         if (item.bytes.size() == bytes)
             real.keys.emplace(real.items.size(), tensor.key);
         real.items.push_back(item.bytes);
-        shown.shards.push_back({shown.bytes, tensor.dtype, shard.region.shape});
+        shown.shards.push_back({shown.bytes, tensor.dtype, shape});
         shard.begin = shown.bytes;
         shown.bytes += bytes;
         shard.end = shown.bytes;
@@ -385,6 +431,11 @@ RESHARD_DECL strided_bytes dcp_file::find(file_store::file const& opened,
                                           std::size_t number) const {
     file_tensor const there = tensor(opened, number);
     shown_shard const& expected = shards[number];
+    bool const is_flat = expected.shape.size() == 1 &&
+                         is_row_major(there.shape, there.elements.strides) &&
+                         element_count(there.shape) == expected.shape[0];
+    if (is_flat && there.dtype == expected.dtype)
+        return {there.elements.begin, {1}};
     if (there.dtype != expected.dtype || there.shape != index_vector(expected.shape))
         fail(errc::corrupt_file, name, ": the item at byte ", items[number].begin, " has ",
              there.dtype, " ", there.shape, ", and ", dcp_metadata_name, " says ", expected.dtype,
