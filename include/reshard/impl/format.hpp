@@ -7,6 +7,7 @@
 /// The formats of checkpoints, compiled once.
 
 #include <reshard/format/dcp/impl/dcp.ipp>
+#include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/gguf/impl/gguf.ipp>
 #include <reshard/format/impl/checkpoint.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>

@@ -4,20 +4,17 @@
 #define RESHARD_FORMAT_DCP_DCP_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/dcp/dcp_items.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
 #include <memory>
-#include <string_view>
 
 /// \file
 /// The native format of torch.distributed.checkpoint: `.metadata` and `__0_0.distcp`.
 
 namespace reshard::detail {
-
-/// The file that is written last, and says what there is.
-inline constexpr std::string_view dcp_metadata_name = ".metadata";
 
 /// The checkpoint of that `.metadata`. Of the files beside it only their lengths are looked at; where the elements of a shard are in its item is read with it.
 ///

@@ -7,6 +7,9 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/file_reader.hpp>
+#include <reshard/format/pickle/pickle_code.hpp>
+
+#include <boost/endian/conversion.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -14,63 +17,6 @@
 #include <utility>
 
 namespace reshard::detail {
-
-/// \par Source the module pickletools of Python 3.11
-enum class pickle_code : unsigned char {
-    mark = '(',
-    empty_tuple = ')',
-    stop = '.',
-    pop = '0',
-    pop_mark = '1',
-    dup = '2',
-    binbytes = 'B',
-    short_binbytes = 'C',
-    binfloat = 'G',
-    binint = 'J',
-    binint1 = 'K',
-    binint2 = 'M',
-    none = 'N',
-    binpersid = 'Q',
-    reduce = 'R',
-    binstring = 'T',
-    short_binstring = 'U',
-    binunicode = 'X',
-    empty_list = ']',
-    append = 'a',
-    build = 'b',
-    global = 'c',
-    dict = 'd',
-    appends = 'e',
-    binget = 'h',
-    long_binget = 'j',
-    list = 'l',
-    binput = 'q',
-    long_binput = 'r',
-    setitem = 's',
-    tuple = 't',
-    setitems = 'u',
-    empty_dict = '}',
-    proto = 0x80,
-    newobj = 0x81,
-    tuple1 = 0x85,
-    tuple2 = 0x86,
-    tuple3 = 0x87,
-    newtrue = 0x88,
-    newfalse = 0x89,
-    long1 = 0x8a,
-    long4 = 0x8b,
-    short_binunicode = 0x8c,
-    binunicode8 = 0x8d,
-    binbytes8 = 0x8e,
-    empty_set = 0x8f,
-    additems = 0x90,
-    frozenset = 0x91,
-    newobj_ex = 0x92,
-    stack_global = 0x93,
-    memoize = 0x94,
-    frame = 0x95,
-    bytearray8 = 0x96,
-};
 
 /// True where one of the names stands for `name`; see `pickle`.
 inline bool is_allowed(std::span<std::string_view const> allowed, std::string_view name) {
@@ -179,16 +125,9 @@ private:
             return push_integer(static_cast<std::int64_t>(input_.number(2))), true;
         case pickle_code::long1: return push_long(input_.byte()), true;
         case pickle_code::binfloat:
-            return push({kind::real, 0, byte_swapped(input_.number(8))}), true;
+            return push({kind::real, 0, boost::endian::endian_reverse(input_.number(8))}), true;
         default: return false;
         }
-    }
-
-    static std::uint64_t byte_swapped(std::uint64_t number) {
-        std::uint64_t swapped = 0;
-        for (int i = 0; i < 8; ++i, number >>= 8)
-            swapped = swapped << 8 | (number & 0xff);
-        return swapped;
     }
 
     /// Two's complement, the last byte has the sign.
@@ -322,7 +261,9 @@ private:
         pickle_value const container = stack_[stack_.size() - values.size() - 1];
         if (container.what != what)
             refuse(std::string("adds to ") + result_.described(container) + ", which is no " +
-                   (what == kind::dict ? "dict" : what == kind::set ? "set" : "list"));
+                   (what == kind::dict  ? "dict"
+                    : what == kind::set ? "set"
+                                        : "list"));
         if (what == kind::dict && values.size() % 2 != 0)
             refuse("adds an odd number of keys and values");
         extend(container, values);
