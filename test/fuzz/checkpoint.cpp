@@ -4,6 +4,8 @@
 /// Any bytes as a part of a checkpoint: what they say is written and read again as the same, or
 /// there is a message. The first byte chooses which part they are.
 
+#include "memory_files.hpp"
+
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/delta_files.hpp>
@@ -31,6 +33,7 @@ namespace {
 
 using namespace reshard;
 using namespace reshard::detail;
+using fuzz::memory_files;
 
 void require(bool holds) {
     if (!holds)
@@ -114,53 +117,6 @@ std::string digested(std::string_view text) {
 }
 
 void read_digested_record(std::string_view text) { read_record(digested(text)); }
-
-/// Files in memory, by their paths.
-class memory_files : public file_store {
-public:
-    std::map<std::filesystem::path, std::string> files;
-
-    kind find(std::filesystem::path const& path) const override {
-        if (files.contains(path))
-            return kind::file;
-        return std::ranges::any_of(files,
-                                   [&](auto const& one) { return one.first.parent_path() == path; })
-                   ? kind::directory
-                   : kind::nothing;
-    }
-
-    std::vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
-        std::vector<std::filesystem::path> paths;
-        for (auto const& [path, bytes] : files)
-            if (path.parent_path() / "" == directory / "")
-                paths.push_back(path);
-        return paths;
-    }
-
-    std::unique_ptr<file> open(std::filesystem::path const& path) const override {
-        auto const known = files.find(path);
-        if (known == files.end())
-            fail(errc::missing_file, path.string(), " is missing");
-        return std::make_unique<memory_file>(known->second);
-    }
-
-private:
-    class memory_file : public file {
-    public:
-        explicit memory_file(std::string const& bytes) : bytes_(bytes) {}
-
-        identity facts() const override { return {.bytes = bytes_.size()}; }
-        void read(std::uint64_t position, std::span<std::byte> target) const override {
-            if (position > bytes_.size() || target.size() > bytes_.size() - position)
-                fail(errc::corrupt_file, "the file ends before");
-            if (!target.empty())
-                std::memcpy(target.data(), bytes_.data() + position, target.size());
-        }
-
-    private:
-        std::string const& bytes_;
-    };
-};
 
 constexpr std::string_view delta_save = "00112233445566778899aabbccddeeff";
 constexpr std::string_view base_save = "ffeeddccbbaa99887766554433221100";

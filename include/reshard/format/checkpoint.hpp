@@ -5,10 +5,12 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 /// \file
@@ -37,7 +39,8 @@ struct checkpoint_files {
 namespace reshard {
 
 /// The checkpoint at `path`, whose kind is found by looking: a safetensors file, a Hugging Face
-/// directory with or without an index, or a directory of sharded safetensors.
+/// directory with or without an index, a directory of sharded safetensors; what
+/// torch.distributed.checkpoint or torch.save wrote; arrays of NumPy.
 ///
 /// Only headers and indexes are read. Whether the shards of a tensor cover it is checked when
 /// planning.
@@ -51,7 +54,12 @@ RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& pa
 
 namespace detail {
 
-/// The same in other files than the system's.
+/// The same in other files than the system's, and the files in which its shards are where it says.
+RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
+                                          std::filesystem::path const& path,
+                                          safetensors_options const& options);
+
+/// The checkpoint of safetensors files at `path`.
 RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesystem::path const& path,
                                          safetensors_options const& options);
 

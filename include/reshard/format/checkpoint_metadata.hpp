@@ -7,6 +7,7 @@
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/layout/fused_tensor.hpp>
 #include <reshard/layout/layout.hpp>
+#include <reshard/os/file_store.hpp>
 
 #include <boost/container/small_vector.hpp>
 
@@ -91,13 +92,23 @@ struct checkpoint_tensor {
     bool operator==(checkpoint_tensor const&) const = default;
 };
 
+/// A value of a checkpoint that is no tensor: a learning rate, or the state of a generator of
+/// random numbers, as the writer's language keeps it.
+struct checkpoint_object {
+    std::string key;
+    holder_t file = 0;
+    byte_run bytes; ///< of the file
+
+    bool operator==(checkpoint_object const&) const = default;
+};
+
 } // namespace detail
 
 /// A checkpoint without its data.
 ///
 /// \invariant `tensors` is sorted by key, each key once; each shard lies in its tensor and its file
 struct checkpoint_metadata {
-    std::string format; ///< `safetensors`, `huggingface` or `sharded_safetensors`
+    std::string format; ///< `safetensors`, `huggingface`, `sharded_safetensors`, `torch_dcp`, ...
     std::filesystem::path path;
     std::vector<detail::checkpoint_file> files;
     std::vector<detail::checkpoint_tensor> tensors;
@@ -106,17 +117,35 @@ struct checkpoint_metadata {
     std::map<std::string, std::string>
         metadata;                      ///< of the first file, without what describes shards
     std::vector<std::string> warnings; ///< each begins with its file
-    /// Names of files beside these that hold more of the same checkpoint, and were not read: the
-    /// optimizer state and master weights of a Unified Checkpoint.
+    /// What holds more of the same checkpoint, and was not read: files beside these, such as the
+    /// optimizer state and master weights of a Unified Checkpoint, or tensors of quantised types.
     std::vector<std::string> unread{};
+    std::string unread_reason{}; ///< goes on behind their names
     /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
     /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};
     /// How tensors were fused, as the save says.
     detail::fused_tensors fused{};
+    /// What the files have beside tensors, in the order of the metadata. It is not read.
+    std::vector<detail::checkpoint_object> objects{};
 
     bool operator==(checkpoint_metadata const&) const = default;
 };
+
+namespace detail {
+
+/// The number of elements; an error names what `what()` says.
+inline index_t element_count_of(index_vector const& shape, auto&& what) {
+    try {
+        return element_count(shape);
+    } catch (error const& thrown) {
+        fail(errc::corrupt_file, what(), thrown.what());
+    }
+}
+
+RESHARD_DECL void sort_by_key(std::vector<checkpoint_tensor>& tensors);
+
+} // namespace detail
 
 /// Who holds what, with the files as holders.
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint);

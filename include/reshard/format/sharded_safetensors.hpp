@@ -65,15 +65,6 @@ inline index_vector index_shape(safetensors_entry const& entry, std::string_view
     return shape;
 }
 
-/// The number of elements; an error names what `what()` says.
-inline index_t element_count_of(index_vector const& shape, auto&& what) {
-    try {
-        return element_count(shape);
-    } catch (error const& thrown) {
-        fail(errc::corrupt_file, what(), thrown.what());
-    }
-}
-
 /// A tensor that stands whole in its file.
 ///
 /// \throws error with errc::limit_exceeded for more than `max_ndim` axes

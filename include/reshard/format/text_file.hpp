@@ -82,6 +82,26 @@ constexpr std::size_t find_invalid_utf8(std::string_view text) {
     return i;
 }
 
+/// A range of a file as a file. Refers to it.
+class file_range : public file_store::file {
+public:
+    file_range(file_store::file const& whole, byte_run where) : whole_(whole), where_(where) {}
+
+    file_store::identity facts() const override {
+        file_store::identity facts = whole_.facts();
+        facts.bytes = where_.size();
+        return facts;
+    }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        whole_.read(where_.begin + position, target);
+    }
+
+private:
+    file_store::file const& whole_;
+    byte_run where_;
+};
+
 /// A file opened for reading, and its length.
 struct open_file {
     std::unique_ptr<file_store::file> file;

@@ -6,6 +6,9 @@
 /// \file
 /// The formats of checkpoints, compiled once.
 
+#include <reshard/format/dcp/impl/dcp.ipp>
+#include <reshard/format/dcp/impl/dcp_items.ipp>
+#include <reshard/format/gguf/impl/gguf.ipp>
 #include <reshard/format/impl/checkpoint.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>
 #include <reshard/format/impl/checkpoint_plan.ipp>
@@ -16,12 +19,22 @@
 #include <reshard/format/impl/layout_file.ipp>
 #include <reshard/format/impl/layout_rules.ipp>
 #include <reshard/format/impl/layout_table.ipp>
+#include <reshard/format/impl/opened_checkpoint.ipp>
 #include <reshard/format/impl/other_names.ipp>
+#include <reshard/format/impl/row_major_files.ipp>
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/impl/save_record.ipp>
+#include <reshard/format/megatron/impl/torch_dist.ipp>
 #include <reshard/format/names/impl/first_step.ipp>
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>
+#include <reshard/format/numpy/impl/npy.ipp>
+#include <reshard/format/paddle/impl/paddle.ipp>
+#include <reshard/format/pickle/impl/pickle.ipp>
+#include <reshard/format/pickle/impl/pickle_reader.ipp>
+#include <reshard/format/torch/impl/torch_archive.ipp>
+#include <reshard/format/torch/impl/torch_save.ipp>
+#include <reshard/format/zip/impl/stored_zip.ipp>
 
 #endif

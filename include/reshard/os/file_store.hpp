@@ -16,6 +16,22 @@
 /// \file
 /// Where the files of checkpoints are: a file system, memory, an object store.
 
+namespace reshard::detail {
+
+/// Bytes of a file, or of what lies in one, from `begin` on and before `end`.
+struct byte_run {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.begin, self.end); }
+
+    std::uint64_t size() const { return end - begin; }
+
+    bool operator==(byte_run const&) const = default;
+};
+
+} // namespace reshard::detail
+
 namespace reshard {
 
 /// Files that are found, read and written by their paths. Checkpoints are read and written through

@@ -34,6 +34,12 @@
 
 namespace reshard::detail {
 
+struct opened_checkpoint;
+
+} // namespace reshard::detail
+
+namespace reshard::detail {
+
 /// Runs `work`; an error of it begins with `path`.
 template <class Work>
 void at_path(std::filesystem::path const& path, Work&& work) {
@@ -165,6 +171,9 @@ private:
         layout held;
         detail::shard_views<const_tensor_view> shapes;
     };
+
+    checkpoint(std::filesystem::path const& path, open_options const& how,
+               detail::opened_checkpoint opened);
 
     void check_same(holder_t file, file_store::file const& now) const;
 

@@ -40,16 +40,6 @@ struct bad_chunk {
 /// Says which bytes of which tensor, and both digests.
 RESHARD_DECL std::string describe(bad_chunk const& chunk);
 
-/// Bytes of a shard, from `begin` on and before `end`.
-struct byte_run {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-
-    static constexpr void members(auto& self, auto&& visit) { visit(self.begin, self.end); }
-
-    std::uint64_t size() const { return end - begin; }
-};
-
 /// Elements of a shard widened to whole bytes, and these bytes.
 struct element_run {
     index_t first = 0;

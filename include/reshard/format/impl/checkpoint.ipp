@@ -8,14 +8,20 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/fused_text.hpp>
+#include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/megatron/torch_dist.hpp>
+#include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/other_names.hpp>
+#include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -80,39 +86,9 @@ inline checkpoint_files find_checkpoint(file_store const& files,
         return find_in_directory(files, path);
     if (path.extension() != ".safetensors")
         fail(errc::unsupported, path.string(),
-             ": this is a file whose name does not end in .safetensors, not a checkpoint");
+             ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
+             ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint");
     return {checkpoint_kind::file, {path}};
-}
-
-/// The order in which the keys of tensors ascend.
-inline std::vector<std::uint32_t> order_of_keys(std::vector<checkpoint_tensor> const& tensors) {
-    std::vector<std::uint32_t> order(tensors.size());
-    std::iota(order.begin(), order.end(), std::uint32_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return tensors[a].key < tensors[b].key; });
-    return order;
-}
-
-/// Puts number `order[i]` in place `i`, without a second list.
-inline void put_in_order(std::vector<checkpoint_tensor>& tensors,
-                         std::vector<std::uint32_t> order) {
-    for (std::uint32_t first = 0; first < order.size(); ++first) {
-        checkpoint_tensor moved = std::move(tensors[first]);
-        std::uint32_t place = first;
-        while (order[place] != first) {
-            std::uint32_t const next = std::exchange(order[place], place);
-            tensors[place] = std::move(tensors[next]);
-            place = next;
-        }
-        order[place] = place;
-        tensors[place] = std::move(moved);
-    }
-}
-
-inline void sort_by_key(std::vector<checkpoint_tensor>& tensors) {
-    auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
-    if (!std::is_sorted(tensors.begin(), tensors.end(), before))
-        put_in_order(tensors, order_of_keys(tensors));
 }
 
 /// Tensors that grow file by file.
@@ -382,6 +358,9 @@ public:
                 result_.unread.push_back(name);
         }
         std::sort(result_.unread.begin(), result_.unread.end());
+        result_.unread_reason =
+            "hold optimizer state or master weights, which are not read and would be lost; to "
+            "convert the model alone, give its files in a directory of their own";
         if (!result_.unread.empty())
             warn(directory, "this is a Unified Checkpoint; only its model is read, not " +
                                 result_.unread.front() +
@@ -538,10 +517,86 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
 
 } // namespace detail
 
+namespace detail {
+
+/// A format whose files are not safetensors: which file it begins with, and how it is opened.
+struct checkpoint_format {
+    std::string_view file; ///< the end of its name, or the name of one in a directory
+    opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
+                              std::filesystem::path const& path);
+};
+
+inline constexpr checkpoint_format formats_of_files[] = {
+    {".pt", open_torch_file},     {".pth", open_torch_file},
+    {".bin", open_torch_file},    {".ckpt", open_torch_file},
+    {".npy", open_npy},           {".npz", open_npz},
+    {".gguf", open_gguf},         {".pdparams", open_paddle_file},
+    {".pdopt", open_paddle_file},
+};
+
+/// The first whose file is there counts.
+inline constexpr checkpoint_format formats_of_directories[] = {
+    {hf_index_name, nullptr}, // safetensors
+    {hf_single_name, nullptr},          {megatron_metadata_name, open_torch_dist},
+    {dcp_metadata_name, open_dcp},      {torch_index_name, open_torch_index},
+    {torch_file_name, open_torch_file},
+};
+
+/// Opens what is at `path`, where it is no safetensors files.
+inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store const> files,
+                                                   std::filesystem::path const& path) {
+    auto const is_file = [&](std::filesystem::path const& one) {
+        return files->find(one) == file_store::kind::file;
+    };
+    for (checkpoint_format const& format : formats_of_files)
+        if (path.extension() == format.file && is_file(path))
+            return format.open(std::move(files), path);
+    for (checkpoint_format const& format : formats_of_directories)
+        if (is_file(path / format.file))
+            return format.open ? std::optional(format.open(std::move(files), path / format.file))
+                               : std::nullopt;
+    if (files->find(path) != file_store::kind::directory)
+        return std::nullopt;
+    if (auto const metadata = find_paddle_metadata(*files, path))
+        return open_paddle_flex(std::move(files), *metadata);
+    if (!find_gguf_files(*files, path).empty())
+        return open_gguf_directory(std::move(files), path);
+    return std::nullopt;
+}
+
+/// Says what is left out when the tensors are read, so that it is not lost unseen.
+inline opened_checkpoint with_warnings(opened_checkpoint opened) {
+    checkpoint_metadata& found = opened.metadata;
+    auto const first_of = [](auto const& names, std::string const& first) {
+        return names.size() > 1 ? first + " and " + std::to_string(names.size() - 1) + " more"
+                                : first;
+    };
+    if (!found.objects.empty())
+        found.warnings.push_back(found.path.string() +
+                                 ": values that are no tensors are left out: " +
+                                 first_of(found.objects, "'" + found.objects.front().key + "'"));
+    if (!found.unread.empty())
+        found.warnings.push_back(found.path.string() + ": " +
+                                 first_of(found.unread, found.unread.front()) + " " +
+                                 found.unread_reason);
+    return opened;
+}
+
+RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
+                                          std::filesystem::path const& path,
+                                          safetensors_options const& options) {
+    if (auto opened = open_other(files, path))
+        return with_warnings(std::move(*opened));
+    files = store_of_checkpoint(std::move(files), path);
+    checkpoint_metadata metadata = open_in(*files, path, options);
+    return {std::move(metadata), std::move(files)};
+}
+
+} // namespace detail
+
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  detail::safetensors_options const& options) {
-    return detail::open_in(*detail::store_of_checkpoint(detail::files_of_system(), path), path,
-                           options);
+    return detail::open_files(detail::files_of_system(), path, options).metadata;
 }
 
 RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,

@@ -5,16 +5,19 @@
 
 #include <reshard/storage/checkpoint.hpp>
 
-#include <reshard/format/delta_files.hpp>
-
 #include <reshard/core/digest.hpp>
 #include <reshard/format/checkpoint.hpp>
 
 namespace reshard {
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
-    : files_(detail::store_of_checkpoint(how.files ? how.files : detail::files_of_system(), path)),
-      metadata_(detail::open_in(*files_, path, how.format)) {
+    : checkpoint(path, how,
+                 detail::open_files(how.files ? how.files : detail::files_of_system(), path,
+                                    how.format)) {}
+
+RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how,
+                                    detail::opened_checkpoint opened)
+    : files_(std::move(opened.files)), metadata_(std::move(opened.metadata)) {
     if (how.mapped && how.files)
         fail(errc::usage, path.string(), ": only files of the system can be mapped");
     bool const is_mapped = how.mapped && files_ == detail::files_of_system();

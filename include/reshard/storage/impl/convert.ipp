@@ -145,8 +145,7 @@ inline void check_all_read(checkpoint_metadata const& source) {
         fail(errc::unsupported, source.path.string(), ": ", source.unread.front(),
              source.unread.size() > 1 ? " and " + std::to_string(source.unread.size() - 1) + " more"
                                       : std::string(),
-             " hold optimizer state or master weights, which are not read and would be lost; to "
-             "convert the model alone, give its files in a directory of their own");
+             " ", source.unread_reason);
 }
 
 /// \throws error what a program throws

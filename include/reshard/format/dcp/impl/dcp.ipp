@@ -1,0 +1,386 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_DCP_IMPL_DCP_IPP
+#define RESHARD_FORMAT_DCP_IMPL_DCP_IPP
+
+#include <reshard/format/dcp/dcp.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/core/key_index.hpp>
+#include <reshard/format/dcp/dcp_items.hpp>
+#include <reshard/format/pickle/pickle.hpp>
+#include <reshard/format/row_major_files.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// What `.metadata` may name.
+inline constexpr std::string_view dcp_names[] = {
+    "torch.distributed.checkpoint.metadata.*",
+    "torch.distributed.checkpoint.filesystem._StorageInfo",
+    "torch.distributed.checkpoint.planner.*",
+    "torch.distributed._shard.sharded_tensor.metadata.*",
+    "torch.*",
+    "torch.serialization._get_layout",
+    "pathlib.PosixPath",
+    "pathlib.PurePosixPath",
+    "collections.OrderedDict",
+};
+
+/// Where a shard is said to be.
+struct dcp_item {
+    std::uint32_t tensor = 0;
+    std::uint32_t chunk = 0;
+    byte_run bytes; ///< of the real file
+};
+
+/// Turns `.metadata` into ours.
+class dcp_reader {
+public:
+    dcp_reader(std::shared_ptr<file_store const> files, std::filesystem::path const& path)
+        : files_(std::move(files)), directory_(path.parent_path()) {
+        auto const file = files_->open(path);
+        values_.emplace(*file, path.string(), byte_run{0, file->facts().bytes}, dcp_names);
+        result_.format = "torch_dcp";
+        result_.path = directory_;
+    }
+
+    opened_checkpoint read() {
+        pickle_value const root = values_->root();
+        read_tensors(values_->member(root, "state_dict_metadata", "the metadata"));
+        read_places(values_->member(root, "storage_data", "the metadata"));
+        check_all_placed();
+        read_flattened(root);
+        auto files = std::make_shared<row_major_files const>(files_, shown_files());
+        sort_tensors();
+        return {std::move(result_), std::move(files)};
+    }
+
+private:
+    using kind = pickle_value::kind;
+
+    template <class... Words>
+    [[noreturn]] void refuse(Words const&... text) const {
+        fail(errc::corrupt_file, values_->file(), ": ", text...);
+    }
+
+    void read_tensors(pickle_value dict) {
+        pickle_pairs const all = values_->pairs(dict, "state_dict_metadata");
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            std::string_view const key = values_->text(all[i].key, "the name of a tensor");
+            std::uint32_t const number = number_of(key);
+            if (number < entries_.size())
+                refuse("'", key, "' stands twice in state_dict_metadata");
+            if (values_->is_made_by(all[i].value,
+                                    "torch.distributed.checkpoint.metadata.BytesStorageMetadata")) {
+                entries_.push_back({true, static_cast<std::uint32_t>(result_.objects.size())});
+                result_.objects.push_back({std::string(key), 0, {}});
+            } else {
+                entries_.push_back({false, static_cast<std::uint32_t>(result_.tensors.size())});
+                read_tensor(std::string(key), all[i].value);
+            }
+            names_.emplace_back(key);
+        }
+    }
+
+    /// Flattened tensors of Megatron-Core before 0.14: `mcore_data` has their shapes. In
+    /// `state_dict_metadata` they have an axis more, of the elements of a block, and the others
+    /// count blocks.
+    void read_flattened(pickle_value root) {
+        auto const more = values_->find_member(root, "mcore_data", "the metadata");
+        if (!more || more->what != kind::dict)
+            return;
+        pickle_pairs const all = values_->pairs(*more, "mcore_data");
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            std::string_view const key = values_->text(all[i].key, "mcore_data");
+            auto const shape =
+                values_->find(all[i].value, "nd_reformulated_orig_global_shape", "mcore_data");
+            auto const known = keys_.find(key, [&](std::uint32_t n) { return names_[n]; });
+            if (!shape || shape->what == kind::none || !known || entries_[*known].is_object)
+                continue;
+            checkpoint_tensor& tensor = result_.tensors[entries_[*known].number];
+            std::string const what = "tensor '" + tensor.key + "'";
+            make_flat(tensor, torch_extents(*values_, *shape, what), what);
+        }
+    }
+
+    void make_flat(checkpoint_tensor& tensor, index_vector const& shape, std::string const& what) {
+        index_vector const blocks = std::exchange(tensor.shape, packed_vector(shape));
+        index_vector block = shape;
+        bool fits = blocks.size() == shape.size() + 1;
+        for (std::size_t axis = 0; axis < shape.size() && fits; ++axis) {
+            fits = blocks[axis] > 0 && shape[axis] % blocks[axis] == 0;
+            block[axis] = fits ? shape[axis] / blocks[axis] : 0;
+        }
+        if (!fits || element_count_of(block, [&] { return what + ": "; }) != blocks[shape.size()])
+            refuse(what, ": blocks ", blocks, " are not those of the shape ", shape);
+        for (checkpoint_shard& shard : tensor.shards) {
+            index_t const begin = shard.region.offset[shape.size()];
+            shard.flat = flat_range{begin, begin + shard.region.shape[shape.size()]};
+            index_vector offset = shape;
+            for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+                if (shard.region.shape[axis] != 1)
+                    refuse(what, ": a shard of several blocks, ", shard.region.shape);
+                offset[axis] = shard.region.offset[axis] * block[axis];
+            }
+            shard.region = {offset, block};
+        }
+    }
+
+    /// The place among what `state_dict_metadata` lists, or the one behind the last.
+    std::uint32_t number_of(std::string_view key) {
+        return keys_.find_or_append(
+            key, [&](std::uint32_t i) { return names_[i]; },
+            [&] { return static_cast<std::uint32_t>(names_.size()); });
+    }
+
+    void read_tensor(std::string key, pickle_value value) {
+        std::string const what = "tensor '" + key + "'";
+        checkpoint_tensor& tensor = result_.tensors.emplace_back();
+        tensor.key = std::move(key);
+        tensor.dtype = dtype_in(values_->member(value, "properties", what), what);
+        tensor.shape = torch_extents(*values_, values_->member(value, "size", what), what);
+        for (pickle_value const chunk :
+             values_->elements(values_->member(value, "chunks", what), what + ": chunks")) {
+            checkpoint_shard shard;
+            shard.file = unplaced;
+            shard.region = {torch_extents(*values_, values_->member(chunk, "offsets", what), what),
+                            torch_extents(*values_, values_->member(chunk, "sizes", what), what)};
+            check_inside(tensor, shard.region, what);
+            tensor.shards.push_back(std::move(shard));
+        }
+    }
+
+    /// The state of the properties is a tuple that begins with the data type.
+    data_type dtype_in(pickle_value properties, std::string const& what) const {
+        pickle_value const state = values_->object(properties, what).state;
+        pickle_value const type = state.what == kind::dict
+                                      ? values_->at(state, "dtype", what)
+                                      : first_of(values_->elements(state, what), what);
+        std::string_view const name = values_->global(type, what + ": the data type");
+        auto const dtype =
+            name.starts_with("torch.") ? torch_data_type(name.substr(6)) : std::nullopt;
+        if (!dtype)
+            fail(errc::unsupported, values_->file(), ": ", what, ": elements of ", name,
+                 " are not read");
+        return *dtype;
+    }
+
+    pickle_value first_of(std::span<pickle_value const> values, std::string const& what) const {
+        if (values.empty())
+            refuse(what, ": no properties");
+        return values.front();
+    }
+
+    void check_inside(checkpoint_tensor const& tensor, packed_box const& region,
+                      std::string const& what) const {
+        if (region.offset.size() != tensor.shape.size() ||
+            region.shape.size() != tensor.shape.size())
+            refuse(what, ": a shard of ", counted(region.shape.size(), "axis"), " in a tensor of ",
+                   tensor.shape.size());
+        for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis)
+            if (region.shape[axis] > tensor.shape[axis] ||
+                region.offset[axis] > tensor.shape[axis] - region.shape[axis])
+                refuse(what, ": axis ", axis, ": a shard of ", region.shape[axis], " from ",
+                       region.offset[axis], " on exceeds the extent ", tensor.shape[axis]);
+    }
+
+    void read_places(pickle_value dict) {
+        pickle_pairs const all = values_->pairs(dict, "storage_data");
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            pickle_value const index = all[i].key;
+            std::string_view const key =
+                values_->text(values_->member(index, "fqn", "a key of storage_data"), "fqn");
+            auto const known = keys_.find(key, [&](std::uint32_t n) { return names_[n]; });
+            if (!known)
+                refuse("'", key, "' is in storage_data, and not in state_dict_metadata");
+            place(entries_[*known], index, all[i].value);
+        }
+    }
+
+    /// What one name of `state_dict_metadata` stands for.
+    struct entry {
+        bool is_object = false;
+        std::uint32_t number = 0; ///< among objects, or among tensors
+    };
+
+    void place(entry const& what, pickle_value index, pickle_value info) {
+        std::string const named = what.is_object
+                                      ? "object '" + result_.objects[what.number].key + "'"
+                                      : "tensor '" + result_.tensors[what.number].key + "'";
+        auto const transforms = values_->find_member(info, "transform_descriptors", named);
+        if (transforms && transforms->what != kind::none &&
+            !(transforms->what == kind::list && values_->elements(*transforms, named).empty()))
+            fail(
+                errc::unsupported, values_->file(), ": ", named,
+                ": is stored transformed (compressed, for one) by an extension, which is not read");
+        std::size_t const file =
+            file_of(values_->text(values_->member(info, "relative_path", named), named), named);
+        auto const begin = count_in(info, "offset", named);
+        auto const length = count_in(info, "length", named);
+        if (begin > std::numeric_limits<std::uint64_t>::max() - length)
+            refuse(named, ": ", length, " bytes from ", begin, " on");
+        byte_run const bytes{begin, begin + length};
+        check_in_file(file, bytes, named);
+        if (what.is_object) {
+            result_.objects[what.number].file = static_cast<holder_t>(file);
+            result_.objects[what.number].bytes = bytes;
+            return;
+        }
+        std::uint32_t const chunk = chunk_of(what.number, index, named);
+        checkpoint_shard& shard = result_.tensors[what.number].shards[chunk];
+        if (shard.file != unplaced)
+            refuse(named, ": the shard at ", shard.region.offset, " stands twice in storage_data");
+        shard.file = static_cast<holder_t>(file);
+        items_[file].push_back({what.number, chunk, bytes});
+    }
+
+    std::uint64_t count_in(pickle_value info, char const* name, std::string const& what) const {
+        index_t const count =
+            values_->integer(values_->member(info, name, what), what + ": " + name);
+        if (count < 0)
+            refuse(what, ": ", name, " is ", count);
+        return static_cast<std::uint64_t>(count);
+    }
+
+    /// The number of a file, which gets one where it is new.
+    std::size_t file_of(std::string_view name, std::string const& what) {
+        auto const known = file_numbers_.find(name);
+        if (known != file_numbers_.end())
+            return known->second;
+        if (!is_inside(name))
+            refuse(what, ": '", name, "' is not the name of a file in the directory");
+        std::filesystem::path const path = directory_ / name;
+        if (files_->find(path) != file_store::kind::file)
+            fail(errc::missing_file, path.string(), ": there is no such file, and ",
+                 values_->file(), " says that it has ", what);
+        result_.files.push_back({path, files_->open(path)->facts().bytes, 0});
+        items_.emplace_back();
+        file_numbers_.emplace(name, items_.size() - 1);
+        return items_.size() - 1;
+    }
+
+    static bool is_inside(std::string_view name) {
+        std::filesystem::path const path(name);
+        return !name.empty() && name.find('\0') == name.npos && path.is_relative() &&
+               std::find(path.begin(), path.end(), "..") == path.end();
+    }
+
+    void check_in_file(std::size_t file, byte_run bytes, std::string const& what) const {
+        if (bytes.end > result_.files[file].bytes)
+            fail(errc::corrupt_file, result_.files[file].path.string(), ": ", what,
+                 " ends at byte ", bytes.end, ", and the file has ", result_.files[file].bytes,
+                 "; was it cut short when it was copied?");
+    }
+
+    /// Which shard of a tensor: the one at the offset, which most often is the one of the index.
+    std::uint32_t chunk_of(std::uint32_t tensor, pickle_value index, std::string const& what) {
+        auto const& shards = result_.tensors[tensor].shards;
+        auto const offset = values_->member(index, "offset", what);
+        index_vector const at = offset.what == kind::none
+                                    ? index_vector::filled(result_.tensors[tensor].shape.size(), 0)
+                                    : torch_extents(*values_, offset, what);
+        auto const hint = values_->find_member(index, "index", what);
+        if (hint && hint->what == kind::integer && hint->place < shards.size() &&
+            shards[hint->place].region.offset == at)
+            return static_cast<std::uint32_t>(hint->place);
+        auto const found = std::find_if(shards.begin(), shards.end(), [&](auto const& shard) {
+            return shard.region.offset == at;
+        });
+        if (found == shards.end())
+            refuse(what, ": storage_data has a shard at ", at,
+                   ", and state_dict_metadata has none");
+        return static_cast<std::uint32_t>(found - shards.begin());
+    }
+
+    void check_all_placed() const {
+        for (checkpoint_tensor const& tensor : result_.tensors)
+            for (checkpoint_shard const& shard : tensor.shards)
+                if (shard.file == unplaced)
+                    refuse("tensor '", tensor.key, "': the shard at ", shard.region.offset,
+                           " is in no file of storage_data");
+    }
+
+    /// Gives each shard its place in a file that has nothing but shards.
+    std::map<std::filesystem::path, shown_file> shown_files() {
+        std::map<std::filesystem::path, shown_file> files;
+        for (std::size_t number = 0; number < items_.size(); ++number) {
+            auto& items = items_[number];
+            std::stable_sort(items.begin(), items.end(), [](dcp_item const& a, dcp_item const& b) {
+                return a.bytes.begin < b.bytes.begin;
+            });
+            checkpoint_file& file = result_.files[number];
+            dcp_file real;
+            real.name = file.path.string();
+            shown_file shown;
+            for (dcp_item const& item : items)
+                show(item, shown, real);
+            file.bytes = shown.bytes;
+            real.shards = shown.shards;
+            shown.find = [real = std::move(real)](file_store::file const& opened,
+                                                  std::size_t shard) {
+                return real.find(opened, shard);
+            };
+            files.emplace(file.path, std::move(shown));
+        }
+        return files;
+    }
+
+    /// An item that has as many bytes as its elements is in a safetensors file with others.
+    void show(dcp_item const& item, shown_file& shown, dcp_file& real) {
+        checkpoint_tensor& tensor = result_.tensors[item.tensor];
+        checkpoint_shard& shard = tensor.shards[item.chunk];
+        index_vector const shape = stored_shape(shard);
+        index_t const elements =
+            element_count_of(shape, [&] { return "tensor '" + tensor.key + "': "; });
+        auto const bytes = static_cast<std::uint64_t>(byte_count(elements, tensor.dtype));
+        if (item.bytes.size() == bytes)
+            real.keys.emplace(real.items.size(), tensor.key);
+        real.items.push_back(item.bytes);
+        shown.shards.push_back({shown.bytes, tensor.dtype, shape});
+        shard.begin = shown.bytes;
+        shown.bytes += bytes;
+        shard.end = shown.bytes;
+    }
+
+    /// Sorts tensors by their keys, and the shards of each by their files.
+    void sort_tensors() {
+        for (checkpoint_tensor& tensor : result_.tensors)
+            std::stable_sort(tensor.shards.begin(), tensor.shards.end(),
+                             [](auto const& a, auto const& b) { return a.file < b.file; });
+        sort_by_key(result_.tensors);
+    }
+
+    static constexpr holder_t unplaced = static_cast<holder_t>(-1);
+
+    std::shared_ptr<file_store const> files_;
+    std::filesystem::path directory_;
+    std::optional<pickle> values_;
+    checkpoint_metadata result_;
+    std::vector<std::string_view> names_; ///< of all that state_dict_metadata lists
+    std::vector<entry> entries_;          ///< the same
+    key_index keys_;
+    std::map<std::string, std::size_t, std::less<>> file_numbers_;
+    std::vector<std::vector<dcp_item>> items_; ///< by file
+};
+
+RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
+                                        std::filesystem::path const& metadata) {
+    return dcp_reader(std::move(files), metadata).read();
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,118 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_FILE_READER_HPP
+#define RESHARD_FORMAT_FILE_READER_HPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// \file
+/// A range of a file, byte by byte, some of which are skipped.
+
+namespace reshard::detail {
+
+/// Reads on from the beginning of a range, in steps.
+///
+/// \throws error with errc::corrupt_file, in all its functions, where the range ends before; it
+///         names the file and the position
+class file_reader {
+public:
+    file_reader(file_store::file const& file, std::string_view name, byte_run where)
+        : file_(file), name_(name), where_(where), next_(where.begin) {}
+
+    /// Of the next byte, in the file.
+    std::uint64_t position() const { return next_ - (window_.size() - used_); }
+
+    unsigned char byte() {
+        if (used_ == window_.size())
+            refill(1);
+        return static_cast<unsigned char>(window_[used_++]);
+    }
+
+    /// The next bytes as a number, the lowest first.
+    ///
+    /// \pre `bytes <= 8`
+    std::uint64_t number(std::size_t bytes) {
+        std::uint64_t result = 0;
+        for (std::size_t i = 0; i < bytes; ++i)
+            result |= std::uint64_t{byte()} << 8 * i;
+        return result;
+    }
+
+    /// Appends the next bytes; memory is taken with what is there.
+    void append(std::string& text, std::uint64_t bytes) {
+        check_there(bytes);
+        while (bytes > 0) {
+            if (used_ == window_.size())
+                refill(bytes);
+            auto const count =
+                static_cast<std::size_t>(std::min<std::uint64_t>(bytes, window_.size() - used_));
+            text.append(window_, used_, count);
+            used_ += count;
+            bytes -= count;
+        }
+    }
+
+    /// Up to the end of a line, which is skipped.
+    std::string line() {
+        constexpr std::size_t most = 1000; // names of classes are short
+        std::string text;
+        for (unsigned char next = byte(); next != '\n'; next = byte()) {
+            if (text.size() == most)
+                fail(errc::corrupt_file, name_, ": byte ", position(),
+                     " is in a name of more than ", most, " bytes");
+            text += static_cast<char>(next);
+        }
+        return text;
+    }
+
+    /// Where the next bytes are, which are not read.
+    byte_run skip(std::uint64_t bytes) {
+        check_there(bytes);
+        std::uint64_t const begin = position();
+        std::uint64_t const held = window_.size() - used_;
+        if (bytes <= held)
+            used_ += static_cast<std::size_t>(bytes);
+        else {
+            next_ = begin + bytes;
+            window_.clear();
+            used_ = 0;
+        }
+        return {begin, begin + bytes};
+    }
+
+private:
+    void check_there(std::uint64_t bytes) const {
+        std::uint64_t const left = where_.end - position();
+        if (bytes > left)
+            fail(errc::corrupt_file, name_, ": ", bytes, " bytes are asked for at byte ",
+                 position(), ", and there are ", left, " more before the end");
+    }
+
+    void refill(std::uint64_t bytes) {
+        check_there(bytes);
+        constexpr std::uint64_t step = 1 << 16;
+        window_.resize(static_cast<std::size_t>(std::min(step, where_.end - next_)));
+        used_ = 0;
+        file_.read(next_, std::as_writable_bytes(std::span(window_)));
+        next_ += window_.size();
+    }
+
+    file_store::file const& file_;
+    std::string_view name_;
+    byte_run where_;
+    std::uint64_t next_; ///< position behind the window
+    std::string window_;
+    std::size_t used_ = 0; ///< bytes of the window
+};
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,47 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_GGUF_GGUF_HPP
+#define RESHARD_FORMAT_GGUF_GGUF_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+/// \file
+/// GGUF: the files of llama.cpp, a header of values and tensors before their data.
+
+namespace reshard::detail {
+
+/// The tensors of a `.gguf` file. Shapes are in our order, the slowest axis first: the file has them
+/// the other way round.
+///
+/// Tensors of quantised types are listed as unread, and the values of the header as objects.
+///
+/// \throws error with errc::corrupt_file for a file that ends early, for lengths and positions
+///         beyond it, and for a name that stands twice; errc::unsupported for other versions than 2
+///         and 3; it names the file and the position
+/// \par Source the specification of GGUF in the repository ggml, version 3
+RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files,
+                                         std::filesystem::path const& path);
+
+/// The `.gguf` files of a directory, sorted.
+RESHARD_DECL std::vector<std::filesystem::path>
+find_gguf_files(file_store const& files, std::filesystem::path const& directory);
+
+/// The model that is in the `.gguf` files of a directory.
+///
+/// \throws error also with errc::missing_file where one says that there are more
+RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
+                                                   std::filesystem::path const& directory);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/gguf/impl/gguf.ipp>
+#endif
+
+#endif

@@ -1,0 +1,307 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_GGUF_IMPL_GGUF_IPP
+#define RESHARD_FORMAT_GGUF_IMPL_GGUF_IPP
+
+#include <reshard/format/gguf/gguf.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/file_reader.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// A type of elements by its number in a file.
+struct gguf_type {
+    std::uint32_t number;
+    std::string_view name;
+    std::optional<data_type> dtype; ///< nothing: quantised
+};
+
+/// \par Source the enumeration `ggml_type` of ggml; numbers that are missing were taken back there
+inline constexpr gguf_type gguf_types[] = {
+    {0, "F32", data_type::f32},
+    {1, "F16", data_type::f16},
+    {2, "Q4_0", {}},
+    {3, "Q4_1", {}},
+    {6, "Q5_0", {}},
+    {7, "Q5_1", {}},
+    {8, "Q8_0", {}},
+    {9, "Q8_1", {}},
+    {10, "Q2_K", {}},
+    {11, "Q3_K", {}},
+    {12, "Q4_K", {}},
+    {13, "Q5_K", {}},
+    {14, "Q6_K", {}},
+    {15, "Q8_K", {}},
+    {16, "IQ2_XXS", {}},
+    {17, "IQ2_XS", {}},
+    {18, "IQ3_XXS", {}},
+    {19, "IQ1_S", {}},
+    {20, "IQ4_NL", {}},
+    {21, "IQ3_S", {}},
+    {22, "IQ2_S", {}},
+    {23, "IQ4_XS", {}},
+    {24, "I8", data_type::i8},
+    {25, "I16", data_type::i16},
+    {26, "I32", data_type::i32},
+    {27, "I64", data_type::i64},
+    {28, "F64", data_type::f64},
+    {29, "IQ1_M", {}},
+    {30, "BF16", data_type::bf16},
+    {34, "TQ1_0", {}},
+    {35, "TQ2_0", {}},
+    {39, "MXFP4", {}},
+};
+
+/// Reads the header of a file, one part after the other, and adds what it has.
+class gguf_reader {
+public:
+    gguf_reader(file_store::file const& file, std::string name, whole_tensors& all,
+                std::vector<std::string>& unread)
+        : bytes_(file.facts().bytes),
+          name_(std::move(name)),
+          input_(file, name_, {0, bytes_}),
+          all_(all),
+          unread_(unread) {}
+
+    void read() {
+        read_start();
+        for (std::uint64_t i = 0; i < value_count_; ++i)
+            read_value();
+        for (std::uint64_t i = 0; i < tensor_count_; ++i)
+            read_tensor();
+        add_tensors();
+    }
+
+    /// How many files the model is in, as this one says.
+    std::uint64_t files() const { return files_; }
+
+private:
+    /// A tensor before it is known where the data begin.
+    struct entry {
+        std::string name;
+        gguf_type type;
+        index_vector shape;
+        std::uint64_t offset = 0;
+    };
+
+    [[noreturn]] void refuse(std::string const& text, errc code = errc::corrupt_file) const {
+        fail(code, name_, ": byte ", input_.position(), ": ", text);
+    }
+
+    void read_start() {
+        std::string magic;
+        input_.append(magic, 4);
+        if (magic != "GGUF")
+            fail(errc::corrupt_file, name_, ": does not begin as a GGUF file does");
+        auto const version = input_.number(4);
+        if (version == 0x02000000 || version == 0x03000000)
+            fail(errc::unsupported, name_,
+                 ": its numbers are big-endian, and only little-endian ones are read");
+        if (version != 2 && version != 3)
+            fail(errc::unsupported, name_, ": is of version ", version,
+                 ", and those of 2 and 3 are read");
+        tensor_count_ = input_.number(8);
+        value_count_ = input_.number(8);
+    }
+
+    std::string text() {
+        std::uint64_t const bytes = input_.number(8);
+        std::string found;
+        input_.append(found, bytes);
+        return found;
+    }
+
+    /// The types of values in a header.
+    enum value_type : std::uint32_t {
+        u8,
+        i8,
+        u16,
+        i16,
+        u32,
+        i32,
+        f32,
+        boolean,
+        string,
+        array,
+        u64,
+        i64,
+        f64,
+        value_types
+    };
+
+    static std::size_t bytes_of(std::uint64_t type) {
+        constexpr std::size_t bytes[value_types] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+        return bytes[type];
+    }
+
+    void read_value() {
+        std::string key = text();
+        std::uint64_t const type = value_type_in();
+        std::uint64_t number = 0;
+        if (type == string)
+            input_.skip(input_.number(8));
+        else if (type == array)
+            skip_array(0);
+        else
+            number = input_.number(bytes_of(type));
+        if (key == "general.alignment")
+            alignment_ = checked_alignment(number);
+        if (key == "split.count")
+            files_ = number;
+        if (!key.starts_with("split."))
+            all_.add_object(std::move(key));
+    }
+
+    std::uint64_t value_type_in() {
+        std::uint64_t const type = input_.number(4);
+        if (type >= value_types)
+            refuse(words("a value of type ", type, ", which is not known"), errc::unsupported);
+        return type;
+    }
+
+    std::uint64_t checked_alignment(std::uint64_t alignment) const {
+        if (!std::has_single_bit(alignment) || alignment > (1u << 20))
+            refuse(words("general.alignment is ", alignment, ", and should be a power of two"));
+        return alignment;
+    }
+
+    void skip_array(int depth) {
+        if (depth > 8)
+            refuse("a list in a list in a list, and deeper");
+        std::uint64_t const type = value_type_in();
+        std::uint64_t const count = input_.number(8);
+        if (type != string && type != array) {
+            std::size_t const bytes = bytes_of(type);
+            if (count > bytes_ / bytes)
+                refuse(words("a list of ", count, " numbers, in a file of ", bytes_, " bytes"));
+            input_.skip(count * bytes);
+        } else
+            for (std::uint64_t i = 0; i < count; ++i)
+                if (type == array)
+                    skip_array(depth + 1);
+                else
+                    input_.skip(input_.number(8));
+    }
+
+    void read_tensor() {
+        entry one;
+        one.name = text();
+        std::uint64_t const ndim = input_.number(4);
+        if (ndim > max_ndim)
+            refuse(words("tensor '", one.name, "' has ", ndim, " axes; at most ", max_ndim,
+                         " are possible"),
+                   errc::limit_exceeded);
+        std::uint64_t extents[max_ndim] = {};
+        for (std::uint64_t axis = 0; axis < ndim; ++axis)
+            extents[axis] = input_.number(8);
+        for (std::uint64_t axis = ndim; axis-- > 0;) {
+            if (extents[axis] > static_cast<std::uint64_t>(std::numeric_limits<index_t>::max()))
+                refuse(words("tensor '", one.name, "': axis ", ndim - 1 - axis, " has ",
+                             extents[axis], " elements"));
+            one.shape.push_back(static_cast<index_t>(extents[axis]));
+        }
+        one.type = type_of(input_.number(4), one.name);
+        one.offset = input_.number(8);
+        entries_.push_back(std::move(one));
+    }
+
+    gguf_type type_of(std::uint64_t number, std::string const& tensor) const {
+        for (gguf_type const& type : gguf_types)
+            if (type.number == number)
+                return type;
+        refuse(words("tensor '", tensor, "' has the type ", number, ", which is not known"),
+               errc::unsupported);
+    }
+
+    void add_tensors() {
+        std::uint64_t const end = input_.position();
+        std::uint64_t const data = (end + alignment_ - 1) / alignment_ * alignment_;
+        for (entry& one : entries_) {
+            std::string const what = name_ + ": tensor '" + one.name + "': ";
+            index_t const elements = element_count_of(one.shape, [&] { return what; });
+            if (!one.type.dtype) {
+                unread_.push_back("tensor '" + one.name + "' (" + std::string(one.type.name) + " " +
+                                  to_string(one.shape) + ")");
+                continue;
+            }
+            auto const bytes = static_cast<std::uint64_t>(byte_count(elements, *one.type.dtype));
+            if (data > bytes_ || one.offset > bytes_ - data || bytes > bytes_ - data - one.offset)
+                fail(errc::corrupt_file, what, bytes, " bytes from ", one.offset,
+                     " of the data on, which begin at ", data, ", exceed the file of ", bytes_);
+            all_.add(
+                std::move(one.name),
+                {*one.type.dtype, one.shape, {data + one.offset, row_major_strides(one.shape)}});
+        }
+    }
+
+    std::uint64_t bytes_;
+    std::string name_;
+    file_reader input_;
+    whole_tensors& all_;
+    std::vector<std::string>& unread_;
+    std::uint64_t tensor_count_ = 0;
+    std::uint64_t value_count_ = 0;
+    std::uint64_t alignment_ = 32;
+    std::uint64_t files_ = 1;
+    std::vector<entry> entries_;
+};
+
+/// A model in one file or several.
+inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files,
+                                         std::filesystem::path const& path,
+                                         std::vector<std::filesystem::path> const& parts) {
+    whole_tensors all(std::move(files), "gguf", path);
+    std::vector<std::string> unread;
+    for (std::filesystem::path const& part : parts) {
+        all.begin_file(part);
+        auto const file = all.files().open(part);
+        gguf_reader reader(*file, part.string(), all, unread);
+        reader.read();
+        if (reader.files() > 1 && reader.files() != parts.size())
+            fail(errc::missing_file, part.string(), ": is one of ", reader.files(), " files, and ",
+                 parts.size() == 1 ? "it alone is" : std::to_string(parts.size()) + " are",
+                 " there; open a directory with all of them");
+    }
+    opened_checkpoint opened = all.take();
+    opened.metadata.unread = std::move(unread);
+    if (!opened.metadata.unread.empty())
+        opened.metadata.unread_reason = "are of quantised types, which are not read; convert from "
+                                        "the model before it was quantised";
+    return opened;
+}
+
+RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files,
+                                         std::filesystem::path const& path) {
+    return open_gguf_files(std::move(files), path, {path});
+}
+
+RESHARD_DECL std::vector<std::filesystem::path>
+find_gguf_files(file_store const& files, std::filesystem::path const& directory) {
+    std::vector<std::filesystem::path> found;
+    for (std::filesystem::path const& path : files.list(directory))
+        if (path.extension() == ".gguf" && files.find(path) == file_store::kind::file)
+            found.push_back(path);
+    return found;
+}
+
+RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
+                                                   std::filesystem::path const& directory) {
+    auto const parts = find_gguf_files(*files, directory);
+    return open_gguf_files(std::move(files), directory, parts);
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,87 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_OPENED_CHECKPOINT_IPP
+#define RESHARD_FORMAT_IMPL_OPENED_CHECKPOINT_IPP
+
+#include <reshard/format/opened_checkpoint.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/other_names.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL whole_tensors::whole_tensors(std::shared_ptr<file_store const> files,
+                                          std::string_view format, std::filesystem::path path)
+    : files_(std::move(files)) {
+    result_.format = format;
+    result_.path = std::move(path);
+}
+
+RESHARD_DECL void whole_tensors::begin_file(std::filesystem::path const& path) {
+    end_file();
+    result_.files.push_back({path, 0, 0});
+}
+
+RESHARD_DECL void whole_tensors::end_file() {
+    if (result_.files.empty())
+        return;
+    checkpoint_file& file = result_.files.back();
+    file.bytes = last_.bytes;
+    last_.find = [places = std::exchange(places_, {})](file_store::file const&, std::size_t shard) {
+        return places[shard];
+    };
+    shown_.emplace(file.path, std::exchange(last_, {}));
+}
+
+RESHARD_DECL void whole_tensors::check_new(std::string const& key) {
+    std::filesystem::path const& path = result_.files.back().path;
+    auto const [known, is_new] = keys_.emplace(key, path);
+    if (!is_new)
+        fail(errc::corrupt_file, path.string(), ": the name '", key, "' stands twice",
+             known->second == path ? "" : ", the first time in " + known->second.string());
+}
+
+RESHARD_DECL void whole_tensors::add(std::string key, file_tensor const& tensor) {
+    check_new(key);
+    std::uint64_t const begin = last_.bytes;
+    last_.bytes +=
+        static_cast<std::uint64_t>(byte_count(element_count(tensor.shape), tensor.dtype));
+    last_.shards.push_back({begin, tensor.dtype, tensor.shape});
+    places_.push_back(tensor.elements);
+    checkpoint_tensor& added = result_.tensors.emplace_back();
+    added.key = std::move(key);
+    added.dtype = tensor.dtype;
+    added.shape = tensor.shape;
+    checkpoint_shard& shard = added.shards.emplace_back();
+    shard.file = static_cast<holder_t>(result_.files.size() - 1);
+    shard.region = packed_box(whole(tensor.shape));
+    shard.begin = begin;
+    shard.end = last_.bytes;
+}
+
+RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const& key) {
+    check_new(alias);
+    aliases_.emplace(std::move(alias), key);
+}
+
+RESHARD_DECL void whole_tensors::add_object(std::string key) {
+    check_new(key);
+    result_.objects.push_back(
+        {std::move(key), static_cast<holder_t>(result_.files.size() - 1), {}});
+}
+
+RESHARD_DECL opened_checkpoint whole_tensors::take() {
+    end_file();
+    sort_by_key(result_.tensors);
+    add_aliases(result_, aliases_);
+    return {std::move(result_),
+            std::make_shared<row_major_files const>(std::move(files_), std::move(shown_))};
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,38 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_MEGATRON_TORCH_DIST_HPP
+#define RESHARD_FORMAT_MEGATRON_TORCH_DIST_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+/// \file
+/// `torch_dist` of Megatron-Core: what torch.distributed.checkpoint writes, and what is common.
+
+namespace reshard::detail {
+
+/// The file that says how the others were written.
+inline constexpr std::string_view megatron_metadata_name = "metadata.json";
+
+/// The checkpoint of a `metadata.json` of Megatron-Core. Values of `common.pt`, which older versions
+/// write, are among its tensors and objects.
+///
+/// \throws error with errc::unsupported for another backend, or another version of it; see also
+///         `open_dcp`, `open_torch_file`
+/// \par Source megatron.core.dist_checkpointing of Megatron-Core 0.16; `integrity.json` is not
+///             compared
+RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& metadata);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/megatron/impl/torch_dist.ipp>
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_NUMPY_NPY_HPP
+#define RESHARD_FORMAT_NUMPY_NPY_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/format/row_major_files.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// \file
+/// Arrays of NumPy in files: `.npy`, one, and `.npz`, an archive of several.
+
+namespace reshard::detail {
+
+/// The data type of a `descr`, `<f4` for one; nothing for those that we do not have.
+RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr);
+
+/// The array that a range of a file is.
+///
+/// \param  what names it in messages: the file, and the member of an archive
+/// \throws error with errc::unsupported for elements that we do not have: of another order of
+///         bytes than ours, structures, objects, texts; errc::corrupt_file for a header that is
+///         none, or elements beyond the range; it names `what` and the numbers
+/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal, here a
+///             text
+RESHARD_DECL file_tensor read_npy(file_store::file const& file, std::string const& what,
+                                  byte_run where);
+
+/// A `.npy` file: one tensor, whose key is the file's name without its end.
+RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
+                                        std::filesystem::path const& path);
+
+/// A `.npz` file, not compressed: a tensor for each of its members.
+///
+/// \throws error also as `read_zip`
+RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
+                                        std::filesystem::path const& path);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/numpy/impl/npy.ipp>
+#endif
+
+#endif

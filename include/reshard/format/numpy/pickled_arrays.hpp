@@ -1,0 +1,115 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_NUMPY_PICKLED_ARRAYS_HPP
+#define RESHARD_FORMAT_NUMPY_PICKLED_ARRAYS_HPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/numpy/npy.hpp>
+#include <reshard/format/pickle/pickle.hpp>
+#include <reshard/format/row_major_files.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+/// \file
+/// Arrays of NumPy in a pickle, whose elements stand in the file between the codes.
+
+namespace reshard::detail {
+
+/// Arrays of NumPy in a pickle.
+class pickled_arrays {
+public:
+    explicit pickled_arrays(pickle const& values) : values_(values) {}
+
+    bool is_array(pickle_value value) const {
+        value = without_name(value);
+        return is_reconstructed(value) || is_of_buffer(value);
+    }
+
+    /// \pre `is_array(value)`
+    file_tensor array(pickle_value value, std::string const& what) const {
+        value = without_name(value);
+        if (is_of_buffer(value)) { // bytes, type, shape, order
+            auto const parts = parts_of(values_.object(value, what).arguments, 4, value, what);
+            return placed(parts[1], parts[2], parts[0], values_.text(parts[3], what) == "F", what);
+        }
+        // version, shape, type, order, bytes
+        auto const parts = parts_of(values_.object(value, what).state, 5, value, what);
+        return placed(parts[2], parts[1], parts[4], values_.boolean(parts[3], what), what);
+    }
+
+private:
+    /// A tensor that is not at the top of its file is a tuple of its name and its array.
+    pickle_value without_name(pickle_value value) const {
+        if (!values_.is_made_by(value, "builtins.tuple") &&
+            !values_.is_made_by(value, "__builtin__.tuple"))
+            return value;
+        auto const pair = values_.elements(value, {});
+        return pair.size() == 2 ? pair[1] : value;
+    }
+
+    bool is_reconstructed(pickle_value value) const {
+        return values_.is_made_by(value, "numpy._core.multiarray._reconstruct") ||
+               values_.is_made_by(value, "numpy.core.multiarray._reconstruct");
+    }
+    bool is_of_buffer(pickle_value value) const {
+        return values_.is_made_by(value, "numpy._core.numeric._frombuffer") ||
+               values_.is_made_by(value, "numpy.core.numeric._frombuffer");
+    }
+
+    std::span<pickle_value const> parts_of(pickle_value parts, std::size_t count,
+                                           pickle_value array, std::string const& what) const {
+        auto const all = values_.elements(parts, what);
+        if (all.size() != count)
+            values_.refuse(what, array, "an array of NumPy");
+        return all;
+    }
+
+    /// `dtype('f4')`, whose state begins with a version and the order of bytes.
+    data_type type_of(pickle_value dtype, std::string const& what) const {
+        pickle_object const& made = values_.object(dtype, what);
+        auto const arguments = values_.elements(made.arguments, what);
+        if (arguments.empty())
+            values_.refuse(what, dtype, "a type of elements");
+        std::string const name(values_.text(arguments[0], what));
+        std::string order = "|";
+        if (made.state.what == pickle_value::kind::tuple && made.state.count > 1)
+            order = values_.text(values_.elements(made.state, what)[1], what);
+        if (name == "u2" && order == "<")
+            return data_type::bf16;
+        auto const found = npy_data_type(order + name);
+        if (!found)
+            fail(errc::unsupported, values_.file(), ": ", what, ": elements of '", order, name,
+                 "' are not read");
+        return *found;
+    }
+
+    file_tensor placed(pickle_value dtype, pickle_value shape, pickle_value bytes, bool is_fortran,
+                       std::string const& what) const {
+        file_tensor result{type_of(dtype, what), torch_extents(values_, shape, what), {}};
+        if (values_.is_made_by(bytes, "_codecs.encode"))
+            fail(errc::unsupported, values_.file(), ": ", what,
+                 ": its elements are text, as protocol 2 has them; save it with protocol 4");
+        byte_run const there = values_.bytes(bytes, what + ": the elements");
+        std::string const named = values_.file() + ": " + what + ": ";
+        index_t const elements = element_count_of(result.shape, [&] { return named; });
+        auto const needed = static_cast<std::uint64_t>(byte_count(elements, result.dtype));
+        if (there.size() != needed)
+            fail(errc::corrupt_file, named, result.dtype, " ", result.shape, " has ", needed,
+                 " bytes, and ", there.size(), " are there");
+        result.elements = {there.begin, is_fortran && elements > 0
+                                            ? column_major_strides(result.shape)
+                                            : row_major_strides(result.shape)};
+        return result;
+    }
+
+    pickle const& values_;
+};
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,72 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_OPENED_CHECKPOINT_HPP
+#define RESHARD_FORMAT_OPENED_CHECKPOINT_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/row_major_files.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// A checkpoint of any format, before its data are read.
+
+namespace reshard::detail {
+
+/// What a checkpoint says of itself, and the files in which its shards are where it says.
+struct opened_checkpoint {
+    checkpoint_metadata metadata;
+    std::shared_ptr<file_store const> files;
+};
+
+/// Puts together a checkpoint of whole tensors, which are anywhere in its files.
+class whole_tensors {
+public:
+    RESHARD_DECL whole_tensors(std::shared_ptr<file_store const> files, std::string_view format,
+                               std::filesystem::path path);
+
+    file_store const& files() const { return *files_; }
+
+    /// The next tensors are in that file.
+    RESHARD_DECL void begin_file(std::filesystem::path const& path);
+
+    /// Adds a tensor of the last file.
+    ///
+    /// \throws error with errc::corrupt_file for a key that stands twice; it names the file
+    RESHARD_DECL void add(std::string key, file_tensor const& tensor);
+
+    /// Adds another name of a tensor.
+    RESHARD_DECL void add_alias(std::string alias, std::string const& key);
+
+    /// Adds a value of the last file that is no tensor.
+    RESHARD_DECL void add_object(std::string key);
+
+    RESHARD_DECL opened_checkpoint take();
+
+private:
+    void check_new(std::string const& key);
+    void end_file();
+
+    std::shared_ptr<file_store const> files_;
+    checkpoint_metadata result_;
+    std::map<std::string, std::filesystem::path> keys_; ///< and their files
+    std::map<std::string, std::string> aliases_;
+    std::map<std::filesystem::path, shown_file> shown_;
+    shown_file last_;
+    std::vector<strided_bytes> places_; ///< of the tensors of the last file
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/opened_checkpoint.ipp>
+#endif
+
+#endif

@@ -1,0 +1,355 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PADDLE_IMPL_PADDLE_IPP
+#define RESHARD_FORMAT_PADDLE_IMPL_PADDLE_IPP
+
+#include <reshard/format/paddle/paddle.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/numpy/pickled_arrays.hpp>
+#include <reshard/format/pickle/named_values.hpp>
+#include <reshard/format/pickle/pickle.hpp>
+#include <reshard/format/row_major_files.hpp>
+#include <reshard/format/safetensors.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// What files of Paddle may name: its metadata, and arrays of NumPy.
+inline constexpr std::string_view paddle_names[] = {
+    "paddle.distributed.flex_checkpoint.dcp.metadata.*",
+    "paddle.distributed.checkpoint.metadata.*",
+    "numpy._core.multiarray._reconstruct",
+    "numpy.core.multiarray._reconstruct",
+    "numpy._core.multiarray.scalar",
+    "numpy.core.multiarray.scalar",
+    "numpy._core.numeric._frombuffer",
+    "numpy.core.numeric._frombuffer",
+    "numpy.ndarray",
+    "numpy.dtype",
+    "_codecs.encode",
+    "builtins.tuple",
+    "__builtin__.tuple",
+    "collections.OrderedDict",
+};
+
+/// What a file of a checkpoint is known to have, and where, once it is looked at.
+struct paddle_file {
+    std::string name;
+    std::vector<std::string> keys; ///< of each shard
+    std::vector<shown_shard> shards;
+    std::once_flag is_read;
+    std::map<std::string, file_tensor> there;
+
+    strided_bytes find(file_store::file const& file, std::size_t number);
+
+private:
+    void read(file_store::file const& file);
+    void read_pickle(file_store::file const& file);
+    void read_safetensors(file_store::file const& file);
+};
+
+inline void paddle_file::read(file_store::file const& file) {
+    if (name.ends_with(".safetensors"))
+        read_safetensors(file);
+    else
+        read_pickle(file);
+}
+
+inline void paddle_file::read_pickle(file_store::file const& file) {
+    pickle const values(file, name, {0, file.facts().bytes}, paddle_names);
+    pickled_arrays const arrays(values);
+    pickle_pairs const all = values.pairs(values.root(), "the file");
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        std::string key(values.text(all[i].key, "a name"));
+        if (arrays.is_array(all[i].value)) {
+            file_tensor tensor = arrays.array(all[i].value, "tensor '" + key + "'");
+            there.insert_or_assign(std::move(key), std::move(tensor));
+        }
+    }
+}
+
+inline void paddle_file::read_safetensors(file_store::file const& file) {
+    // Headers are read from files that are owned.
+    open_file opened{std::make_unique<file_range>(file, byte_run{0, file.facts().bytes}),
+                     file.facts().bytes};
+    safetensors_header const header = read_safetensors_header(opened, name, {});
+    for (safetensors_entry const& entry : header.tensors) {
+        file_shard const shard = whole_file_shard(entry, header.data_offset, name);
+        index_vector const shape = shard.region.shape;
+        there.emplace(shard.key,
+                      file_tensor{shard.dtype, shape, {shard.begin, row_major_strides(shape)}});
+    }
+}
+
+inline strided_bytes paddle_file::find(file_store::file const& file, std::size_t number) {
+    std::call_once(is_read, [&] { read(file); });
+    auto const found = there.find(keys[number]);
+    if (found == there.end())
+        fail(errc::corrupt_file, name, ": tensor '", keys[number], "' should be there, but is not");
+    shown_shard const& expected = shards[number];
+    if (found->second.dtype != expected.dtype ||
+        found->second.shape != index_vector(expected.shape))
+        fail(errc::corrupt_file, name, ": tensor '", keys[number], "' is ", found->second.dtype,
+             " ", found->second.shape, ", and the metadata say ", expected.dtype, " ",
+             index_vector(expected.shape));
+    return found->second.elements;
+}
+
+/// Turns the metadata of a Flex Checkpoint into ours.
+class paddle_reader {
+public:
+    paddle_reader(std::shared_ptr<file_store const> files, std::filesystem::path const& path)
+        : files_(std::move(files)), directory_(path.parent_path()) {
+        auto const file = files_->open(path);
+        values_.emplace(*file, path.string(), byte_run{0, file->facts().bytes}, paddle_names);
+        result_.format = "paddle_flex";
+        result_.path = directory_;
+    }
+
+    opened_checkpoint read() {
+        read_tensors(values_->member(values_->root(), "state_dict_metadata", "the metadata"));
+        read_places(values_->member(values_->root(), "storage_metadata", "the metadata"));
+        for (checkpoint_tensor const& tensor : result_.tensors)
+            if (tensor.shards.empty())
+                refuse("tensor '", tensor.key, "' is in no file of storage_metadata");
+        auto files = std::make_shared<row_major_files const>(files_, shown_files());
+        sort_by_key(result_.tensors);
+        return {std::move(result_), std::move(files)};
+    }
+
+private:
+    template <class... Words>
+    [[noreturn]] void refuse(Words const&... text) const {
+        fail(errc::corrupt_file, values_->file(), ": ", text...);
+    }
+
+    std::optional<flat_range> flat_in(pickle_value of, std::string const& what) const {
+        auto const range = values_->find_member(of, "flattened_range", what);
+        if (!range || range->what == pickle_value::kind::none)
+            return std::nullopt;
+        index_vector const ends = torch_extents(*values_, *range, what + ": flattened_range");
+        if (ends.size() != 2 || ends[0] > ends[1])
+            refuse(what, ": flattened_range ", ends, " is no range");
+        return flat_range{ends[0], ends[1]};
+    }
+
+    index_vector extents_in(pickle_value of, char const* name, std::string const& what) const {
+        return torch_extents(*values_, values_->member(of, name, what), what + ": " + name);
+    }
+
+    void read_tensors(pickle_value dict) {
+        pickle_pairs const all = values_->pairs(dict, "state_dict_metadata");
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            std::string key(values_->text(all[i].key, "the name of a tensor"));
+            std::string const what = "tensor '" + key + "'";
+            auto const boxes = values_->elements(all[i].value, what);
+            if (!numbers_.emplace(key, result_.tensors.size()).second)
+                refuse(what, " stands twice");
+            checkpoint_tensor& tensor = result_.tensors.emplace_back();
+            tensor.key = std::move(key);
+            for (pickle_value const& one : boxes)
+                read_box(tensor, one, &one == &boxes.front(), what);
+        }
+    }
+
+    void read_box(checkpoint_tensor& tensor, pickle_value value, bool is_first,
+                  std::string const& what) {
+        std::string const type(values_->text(values_->member(value, "dtype", what), what));
+        auto const dtype = torch_data_type(type);
+        if (!dtype)
+            fail(errc::unsupported, values_->file(), ": ", what, ": elements of ", type,
+                 " are not read");
+        box const region{extents_in(value, "global_offset", what),
+                         extents_in(value, "local_shape", what)};
+        auto const global = values_->find_member(value, "global_shape", what);
+        index_vector shape = tensor.shape;
+        if (global && global->what != pickle_value::kind::none)
+            shape = torch_extents(*values_, *global, what);
+        else if (is_first)
+            shape = region.shape;
+        if (region.offset.size() != shape.size() || region.shape.size() != shape.size())
+            refuse(what, ": a shard of ", counted(region.shape.size(), "axis"), " at ",
+                   region.offset, " in a tensor of ", shape.size());
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            if (region.shape[axis] > std::numeric_limits<index_t>::max() - region.offset[axis])
+                refuse(what, ": axis ", axis, ": ", region.shape[axis], " from ",
+                       region.offset[axis], " on");
+            if (!global)
+                shape[axis] = std::max(shape[axis], region.end(axis));
+            if (region.end(axis) > shape[axis])
+                refuse(what, ": axis ", axis, ": a shard ends at ", region.end(axis),
+                       ", beyond the extent ", shape[axis]);
+        }
+        if (!is_first && (tensor.dtype != *dtype || (global && tensor.shape != shape)))
+            refuse(what, ": one shard is of ", tensor.dtype, " ", index_vector(tensor.shape),
+                   ", and another of ", *dtype, " ", shape);
+        tensor.dtype = *dtype;
+        tensor.shape = shape;
+        boxes_[tensor.key].push_back({region, flat_in(value, what)});
+    }
+
+    /// A shard that state_dict_metadata lists.
+    struct listed_box {
+        box region;
+        std::optional<flat_range> flat;
+    };
+
+    void read_places(pickle_value dict) {
+        pickle_pairs const all = values_->pairs(dict, "storage_metadata");
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            pickle_value const index = all[i].key;
+            std::string const key(
+                values_->text(values_->member(index, "tensor_key", "a place"), "tensor_key"));
+            std::string const what = "tensor '" + key + "'";
+            auto const number = numbers_.find(key);
+            if (number == numbers_.end())
+                refuse(what, " is in storage_metadata, and not in state_dict_metadata");
+            listed_box const& listed = find_box(key, index, what);
+            place(result_.tensors[number->second], listed,
+                  file_of(values_->text(all[i].value, what), what), what);
+        }
+    }
+
+    listed_box const& find_box(std::string const& key, pickle_value index,
+                               std::string const& what) {
+        index_vector const offset = extents_in(index, "global_offset", what);
+        auto const flat = flat_in(index, what);
+        auto const shape = values_->find_member(index, "local_shape", what);
+        for (listed_box const& one : boxes_[key])
+            if (one.region.offset == offset && one.flat == flat &&
+                (!shape || shape->what == pickle_value::kind::none ||
+                 torch_extents(*values_, *shape, what) == one.region.shape))
+                return one;
+        refuse(what, ": storage_metadata has a shard at ", offset,
+               ", and state_dict_metadata has none");
+    }
+
+    std::size_t file_of(std::string_view name, std::string const& what) {
+        auto const [known, is_new] = file_numbers_.try_emplace(std::string(name), by_file_.size());
+        if (!is_new)
+            return known->second;
+        std::filesystem::path const path = directory_ / name;
+        if (name.empty() || path.parent_path() != directory_ || name.find('\0') != name.npos)
+            refuse(what, ": '", name, "' is not the name of a file in the directory");
+        if (files_->find(path) != file_store::kind::file)
+            fail(errc::missing_file, path.string(), ": there is no such file, and ",
+                 values_->file(), " says that it has ", what);
+        result_.files.push_back({path, 0, 0});
+        by_file_.push_back(std::make_shared<paddle_file>());
+        by_file_.back()->name = path.string();
+        return known->second;
+    }
+
+    /// Adds a shard behind those that its file has.
+    void place(checkpoint_tensor& tensor, listed_box const& listed, std::size_t number,
+               std::string const& what) {
+        paddle_file& file = *by_file_[number];
+        checkpoint_shard& shard = tensor.shards.emplace_back();
+        shard.file = static_cast<holder_t>(number);
+        shard.region = listed.region;
+        shard.flat = listed.flat;
+        index_vector const stored = stored_shape(shard);
+        index_t const elements = element_count_of(listed.region.shape, [&] { return what + ": "; });
+        if (listed.flat && listed.flat->end > elements)
+            refuse(what, ": the flat range ", *listed.flat, " exceeds its block of ",
+                   counted(elements, "element"));
+        std::uint64_t& bytes = result_.files[number].bytes;
+        shard.begin = bytes;
+        bytes += static_cast<std::uint64_t>(byte_count(element_count(stored), tensor.dtype));
+        shard.end = bytes;
+        file.keys.push_back(tensor.key);
+        file.shards.push_back({shard.begin, tensor.dtype, stored});
+    }
+
+    std::map<std::filesystem::path, shown_file> shown_files() const {
+        std::map<std::filesystem::path, shown_file> files;
+        for (std::size_t number = 0; number < by_file_.size(); ++number) {
+            shown_file shown{
+                by_file_[number]->shards, result_.files[number].bytes,
+                [file = by_file_[number]](file_store::file const& opened, std::size_t shard) {
+                    return file->find(opened, shard);
+                }};
+            files.emplace(result_.files[number].path, std::move(shown));
+        }
+        return files;
+    }
+
+    std::shared_ptr<file_store const> files_;
+    std::filesystem::path directory_;
+    std::optional<pickle> values_;
+    checkpoint_metadata result_;
+    std::map<std::string, std::size_t> numbers_; ///< of tensors
+    std::map<std::string, std::vector<listed_box>> boxes_;
+    std::map<std::string, std::size_t> file_numbers_;
+    std::vector<std::shared_ptr<paddle_file>> by_file_;
+};
+
+RESHARD_DECL std::optional<std::filesystem::path>
+find_paddle_metadata(file_store const& files, std::filesystem::path const& directory) {
+    std::optional<std::filesystem::path> found;
+    std::pair<std::size_t, std::string> highest; // longer numbers are higher
+    for (std::filesystem::path const& path : files.list(directory)) {
+        std::string const number = path.stem().string();
+        bool const is_number =
+            !number.empty() &&
+            std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+        if (path.extension() != ".metadata" || !is_number)
+            continue;
+        std::pair const rank(number.size(), number);
+        if (!found || rank > highest) {
+            found = path;
+            highest = rank;
+        }
+    }
+    return found;
+}
+
+RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& metadata) {
+    return paddle_reader(std::move(files), metadata).read();
+}
+
+RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& path) {
+    auto const file = files->open(path);
+    pickle const values(*file, path.string(), {0, file->facts().bytes}, paddle_names);
+    pickled_arrays const arrays(values);
+    whole_tensors all(std::move(files), "paddle_save", path);
+    all.begin_file(path);
+    std::map<std::uint64_t, std::string> firsts; // by where their elements are
+    for (named_value const& one : named_values(values)) {
+        if (one.key.starts_with("StructuredToParameterName@@")) // names of Paddle's own
+            continue;
+        if (!arrays.is_array(one.value)) {
+            all.add_object(one.key);
+            continue;
+        }
+        std::string const key = one.key.empty() ? path.stem().string() : one.key;
+        file_tensor const tensor = arrays.array(one.value, "tensor '" + key + "'");
+        auto const [known, is_new] = firsts.try_emplace(tensor.elements.begin, key);
+        if (is_new || element_count(tensor.shape) == 0)
+            all.add(key, tensor);
+        else
+            all.add_alias(key, known->second);
+    }
+    return all.take();
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,47 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PADDLE_PADDLE_HPP
+#define RESHARD_FORMAT_PADDLE_PADDLE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+/// \file
+/// What PaddlePaddle writes: Flex Checkpoint, and the files of `paddle.save`.
+
+namespace reshard::detail {
+
+/// The file that a Flex Checkpoint in that directory begins with: `0.metadata`, or the one of the
+/// highest number, whose save is the latest; nothing where there is none.
+RESHARD_DECL std::optional<std::filesystem::path>
+find_paddle_metadata(file_store const& files, std::filesystem::path const& directory);
+
+/// The Flex Checkpoint of that metadata, whose tensors are in pickles (`0_0.distcp`) or in
+/// safetensors files. Of these only the lengths are looked at.
+///
+/// \throws error with errc::corrupt_file for metadata that contradict themselves;
+///         errc::missing_file for a file that is not there; errc::unsupported for what metadata of
+///         Paddle 3 do not have
+/// \par Source paddle.distributed.flex_checkpoint of Paddle 3.3; there any pickle is run
+RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& metadata);
+
+/// The tensors of a file of `paddle.save`: `.pdparams`, `.pdopt`. Those in dicts and lists have
+/// names with dots. Elements of 16 bits without a sign are bfloat16: Paddle has no others.
+///
+/// \throws error with errc::unsupported for a file of protocol 2, whose elements are text
+RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& path);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/paddle/impl/paddle.ipp>
+#endif
+
+#endif

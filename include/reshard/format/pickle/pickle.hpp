@@ -1,0 +1,165 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PICKLE_PICKLE_HPP
+#define RESHARD_FORMAT_PICKLE_PICKLE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Pickles, the values that Python programs write, read without Python: nothing of them is run.
+
+namespace reshard::detail {
+
+/// A value of a pickle; what it refers to is kept by the `pickle`.
+struct pickle_value {
+    enum class kind : std::uint8_t {
+        none,
+        boolean,
+        integer,      ///< of 64 bits at most
+        long_integer, ///< of more, whose value is not kept
+        real,
+        text,
+        bytes, ///< not read: where they are in the file
+        tuple,
+        list,
+        set,
+        dict,
+        global,        ///< a class or a function, by its name
+        object,        ///< what a class or a function makes of arguments, which is not called
+        persistent_id, ///< what the writer keeps outside the pickle, by what identifies it there
+    };
+
+    kind what = kind::none;
+    std::uint32_t count = 0; ///< of elements of a tuple, of bytes of a text
+    std::uint64_t place = 0; ///< the number itself, or where the value is
+
+    bool operator==(pickle_value const&) const = default;
+};
+
+/// A key of a dict, and its value.
+struct pickle_pair {
+    pickle_value key;
+    pickle_value value;
+};
+
+/// All of a dict, in the order in which they were set: a key that stands twice has its last value.
+struct pickle_pairs {
+    std::span<pickle_value const> values; ///< key, value, key, value
+
+    std::size_t size() const { return values.size() / 2; }
+    pickle_pair operator[](std::size_t i) const { return {values[2 * i], values[2 * i + 1]}; }
+};
+
+/// The class or function of an object, what it was called with, and the state that was set then.
+struct pickle_object {
+    pickle_value callable;
+    pickle_value arguments;
+    pickle_value state;
+};
+
+/// A pickle that was read.
+///
+/// Its memory grows with the bytes that were read, not with what they claim. Bytes are not read,
+/// and stay in the file.
+///
+/// Values may be in several places, and within themselves: who follows them counts the steps.
+///
+/// Each function that expects a kind throws an error with errc::corrupt_file for another one; it
+/// names the file, and `what`, which begins a sentence: "the size of tensor 'w'".
+class pickle {
+public:
+    /// Reads what stands in a range of a file.
+    ///
+    /// \param allowed names of classes and functions that may occur, `module.name`; a `*` at the
+    ///                end stands for anything but a dot
+    /// \throws error with errc::unsupported for any other name, and for what no tensor needs;
+    ///         errc::corrupt_file for bytes that are no pickle of protocols 2 to 5, or that end
+    ///         early; it names the file and the position in it
+    RESHARD_DECL pickle(file_store::file const& file, std::string name, byte_run where,
+                        std::span<std::string_view const> allowed);
+
+    pickle_value root() const { return root_; }
+    std::string const& file() const { return file_; }
+
+    /// The position behind the last byte of the pickle.
+    std::uint64_t end() const { return end_; }
+
+    RESHARD_DECL std::string_view text(pickle_value value, std::string_view what) const;
+    RESHARD_DECL std::int64_t integer(pickle_value value, std::string_view what) const;
+    RESHARD_DECL bool boolean(pickle_value value, std::string_view what) const;
+    RESHARD_DECL double real(pickle_value value, std::string_view what) const;
+    RESHARD_DECL byte_run bytes(pickle_value value, std::string_view what) const;
+
+    /// Of a tuple or a list, or of an object that is made of one: `torch.Size`.
+    RESHARD_DECL std::span<pickle_value const> elements(pickle_value value,
+                                                        std::string_view what) const;
+    RESHARD_DECL pickle_pairs pairs(pickle_value value, std::string_view what) const;
+    RESHARD_DECL pickle_object const& object(pickle_value value, std::string_view what) const;
+
+    /// What identifies a value that is kept elsewhere.
+    RESHARD_DECL pickle_value persistent_id(pickle_value value, std::string_view what) const;
+
+    /// `module.name` of a global.
+    RESHARD_DECL std::string_view global(pickle_value value, std::string_view what) const;
+
+    /// The value of a dict under a text; nothing where there is none.
+    RESHARD_DECL std::optional<pickle_value> find(pickle_value dict, std::string_view key,
+                                                  std::string_view what) const;
+    RESHARD_DECL pickle_value at(pickle_value dict, std::string_view key,
+                                 std::string_view what) const;
+
+    /// True for an object of that class or function.
+    RESHARD_DECL bool is_made_by(pickle_value value, std::string_view callable) const;
+
+    /// A member of an object of a class, as its state has it; nothing where there is none.
+    RESHARD_DECL std::optional<pickle_value> find_member(pickle_value object, std::string_view name,
+                                                         std::string_view what) const;
+    RESHARD_DECL pickle_value member(pickle_value object, std::string_view name,
+                                     std::string_view what) const;
+
+    /// What a value is, for messages: "the text 'abc'".
+    RESHARD_DECL std::string described(pickle_value value) const;
+
+    /// Throws that `what` is `value`, and what it should be.
+    [[noreturn]] RESHARD_DECL void refuse(std::string_view what, pickle_value value,
+                                          std::string_view expected) const;
+
+private:
+    friend class pickle_reader;
+
+    /// Values of a list or a dict, of which the latter has twice as many.
+    struct run {
+        std::size_t first = 0;
+        std::size_t count = 0;
+        std::size_t capacity = 0;
+    };
+
+    std::string file_;
+    pickle_value root_;
+    std::uint64_t end_ = 0;
+    std::string characters_;           ///< of texts and names
+    std::vector<pickle_value> values_; ///< elements of tuples, of lists, and keys and values
+    std::vector<run> runs_;            ///< of lists and dicts
+    std::vector<pickle_object> objects_;
+    std::vector<pickle_value> ids_; ///< of persistent ones
+    std::vector<byte_run> bytes_;
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/pickle/impl/pickle.ipp>
+#include <reshard/format/pickle/impl/pickle_reader.ipp>
+#endif
+
+#endif

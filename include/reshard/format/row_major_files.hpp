@@ -1,0 +1,94 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_ROW_MAJOR_FILES_HPP
+#define RESHARD_FORMAT_ROW_MAJOR_FILES_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// \file
+/// Files in which shards stand among other things, and in any order of their elements, shown as
+/// files that have these shards alone, row-major and one after the other.
+
+namespace reshard::detail {
+
+/// Elements of a tensor in a file, one for each index of its shape.
+///
+/// \par Units `begin` in bytes of the file; strides in elements: none is negative, 0 repeats one
+struct strided_bytes {
+    std::uint64_t begin = 0; ///< of the first element
+    index_vector strides;
+
+    bool operator==(strided_bytes const&) const = default;
+};
+
+/// A tensor in a file.
+struct file_tensor {
+    data_type dtype{};
+    index_vector shape;
+    strided_bytes elements;
+
+    bool operator==(file_tensor const&) const = default;
+};
+
+/// A shard in a file that is shown.
+struct shown_shard {
+    std::uint64_t begin = 0; ///< in the file as it is shown
+    data_type dtype{};
+    packed_vector shape;
+};
+
+/// Says where the elements of a shard really are, when they are needed.
+///
+/// \param file  the real file
+/// \param shard the number of the shard in it
+using shard_finder = std::function<strided_bytes(file_store::file const& file, std::size_t shard)>;
+
+/// A file that is shown.
+struct shown_file {
+    std::vector<shown_shard> shards; ///< each begins where the one before it ends
+    std::uint64_t bytes = 0;         ///< of all of them
+    shard_finder find;
+};
+
+/// Some files of a store, shown with their shards alone; others are as they are there.
+///
+/// Row-major shards are read where they are. Of others some rows at a time are gathered, with at
+/// most `gathered_bytes` beside them.
+class row_major_files : public file_store {
+public:
+    static constexpr std::uint64_t gathered_bytes = 8 << 20;
+
+    RESHARD_DECL row_major_files(std::shared_ptr<file_store const> below,
+                                 std::map<std::filesystem::path, shown_file> files);
+
+    RESHARD_DECL kind find(std::filesystem::path const& path) const override;
+    RESHARD_DECL std::vector<std::filesystem::path>
+    list(std::filesystem::path const& directory) const override;
+
+    /// \pre the file does not outlive this
+    RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
+
+private:
+    std::shared_ptr<file_store const> below_;
+    std::map<std::filesystem::path, shown_file> files_;
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/row_major_files.ipp>
+#endif
+
+#endif

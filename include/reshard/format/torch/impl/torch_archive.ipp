@@ -1,0 +1,231 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_TORCH_IMPL_TORCH_ARCHIVE_IPP
+#define RESHARD_FORMAT_TORCH_IMPL_TORCH_ARCHIVE_IPP
+
+#include <reshard/format/torch/torch_archive.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/zip/stored_zip.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// What a file of torch may name: what puts tensors together, and plain values beside them.
+inline constexpr std::string_view torch_names[] = {
+    "torch.*",
+    "torch.storage.UntypedStorage",
+    "torch._utils._rebuild_tensor_v2",
+    "torch._utils._rebuild_tensor_v3",
+    "torch._utils._rebuild_parameter",
+    "torch._utils._rebuild_parameter_with_state",
+    "torch._tensor._rebuild_from_type_v2",
+    "torch.nn.parameter.*",
+    "torch.serialization._get_layout",
+    "collections.OrderedDict",
+    "collections.defaultdict",
+    "collections.Counter",
+    "collections.deque",
+    "argparse.Namespace",
+    "pathlib.PosixPath",
+    "builtins.set",
+    "builtins.frozenset",
+    "builtins.complex",
+    "builtins.bytearray",
+    "builtins.range",
+    "builtins.slice",
+    "builtins.int",
+    "builtins.float",
+    "builtins.bool",
+    "builtins.str",
+    "__builtin__.set",
+    "__builtin__.frozenset",
+    "__builtin__.complex",
+    "__builtin__.bytearray",
+    "__builtin__.xrange",
+    "__builtin__.slice",
+    "__builtin__.long",
+    "__builtin__.int",
+    "__builtin__.float",
+    "__builtin__.bool",
+    "__builtin__.unicode",
+    "_codecs.encode",
+};
+
+RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name) {
+    constexpr std::pair<std::string_view, data_type> others[] = {
+        {"half", data_type::f16},
+        {"float", data_type::f32},
+        {"double", data_type::f64},
+        {"float8_e8m0fnu", data_type::f8_e8m0},
+    };
+    for (auto const& [other, dtype] : others)
+        if (name == other)
+            return dtype;
+    return name == "float4_e2m1" ? std::nullopt : data_type_from_name(name);
+}
+
+/// The data type that a class of storages is named after, `FloatStorage`.
+inline std::optional<data_type> storage_data_type(std::string_view name) {
+    constexpr std::pair<std::string_view, data_type> classes[] = {
+        {"torch.FloatStorage", data_type::f32},        {"torch.DoubleStorage", data_type::f64},
+        {"torch.HalfStorage", data_type::f16},         {"torch.BFloat16Storage", data_type::bf16},
+        {"torch.LongStorage", data_type::i64},         {"torch.IntStorage", data_type::i32},
+        {"torch.ShortStorage", data_type::i16},        {"torch.CharStorage", data_type::i8},
+        {"torch.ByteStorage", data_type::u8},          {"torch.BoolStorage", data_type::boolean},
+        {"torch.ComplexFloatStorage", data_type::c64},
+    };
+    for (auto const& [known, dtype] : classes)
+        if (name == known)
+            return dtype;
+    return std::nullopt;
+}
+
+RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name,
+                                          byte_run where)
+    : name_(name) {
+    std::string_view root;
+    auto const all = read_zip(file, name, where);
+    for (zip_member const& one : all)
+        if (one.name == "data.pkl" || one.name.ends_with("/data.pkl"))
+            root = std::string_view(one.name).substr(0, one.name.size() - 8);
+    for (zip_member const& one : all)
+        if (one.name.starts_with(root))
+            members_.emplace(one.name.substr(root.size()), one.bytes);
+    if (!members_.contains("data.pkl"))
+        fail(errc::corrupt_file, name,
+             ": the archive has no member data.pkl, which every file of "
+             "torch.save has");
+    if (auto const order = members_.find("byteorder"); order != members_.end()) {
+        std::string text(std::min<std::uint64_t>(order->second.size(), 16), ' ');
+        file.read(order->second.begin, std::as_writable_bytes(std::span(text)));
+        if (text != "little")
+            fail(errc::unsupported, name, ": the bytes of its elements are in the order '", text,
+                 "', and only 'little' is read");
+    }
+    values_.emplace(file, name, members_.at("data.pkl"), torch_names);
+}
+
+RESHARD_DECL std::optional<torch_archive::call> torch_archive::call_of(pickle_value value) const {
+    pickle const& all = *values_;
+    constexpr int most = 8; // a parameter of a class of a tensor, for one
+    for (int depth = 0; depth < most && value.what == pickle_value::kind::object; ++depth) {
+        pickle_object const& made = all.object(value, {});
+        call result{all.global(made.callable, {}), all.elements(made.arguments, {})};
+        if (result.function == "torch._tensor._rebuild_from_type_v2" &&
+            result.arguments.size() == 4 &&
+            result.arguments[0].what == pickle_value::kind::global &&
+            result.arguments[2].what == pickle_value::kind::tuple) // function, class, arguments
+            result = {all.global(result.arguments[0], {}), all.elements(result.arguments[2], {})};
+        if (result.function == "torch._utils._rebuild_tensor_v2" ||
+            result.function == "torch._utils._rebuild_tensor_v3")
+            return result;
+        if (!result.function.starts_with("torch._utils._rebuild_parameter") ||
+            result.arguments.empty())
+            return std::nullopt;
+        value = result.arguments[0];
+    }
+    return std::nullopt;
+}
+
+RESHARD_DECL bool torch_archive::is_tensor(pickle_value value) const {
+    return call_of(value).has_value();
+}
+
+RESHARD_DECL byte_run torch_archive::member(std::string const& name) const {
+    auto const found = members_.find(name);
+    if (found == members_.end())
+        fail(errc::corrupt_file, name_, ": the archive has no member ", name,
+             ", though a tensor lies in it");
+    return found->second;
+}
+
+/// Refuses a tensor with elements outside its storage; extents may be 0, and strides too.
+inline void check_in_storage(index_vector const& shape, index_vector const& strides, index_t first,
+                             index_t elements, std::string const& what) {
+    if (element_count_of(shape, [&] { return what + ": "; }) == 0)
+        return;
+    index_t last = first;
+    bool fits = first >= 0 && first < elements;
+    for (std::size_t axis = 0; axis < shape.size() && fits; ++axis) {
+        index_t const steps = shape[axis] - 1;
+        fits = strides[axis] >= 0 && (steps == 0 || strides[axis] <= (elements - 1 - last) / steps);
+        if (fits)
+            last += steps * strides[axis];
+    }
+    if (!fits)
+        fail(errc::corrupt_file, what, ": shape ", shape, " with strides ", strides,
+             " from element ", first, " on exceeds its storage of ", counted(elements, "element"));
+}
+
+RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
+                                        std::string const& what) {
+    auto const elements = values.elements(value, what);
+    if (elements.size() > max_ndim)
+        fail(errc::limit_exceeded, values.file(), ": ", what, ": ",
+             counted(static_cast<index_t>(elements.size()), "axis"), ", and there are at most ",
+             max_ndim);
+    index_vector extents;
+    for (pickle_value const one : elements)
+        extents.push_back(values.integer(one, what));
+    for (index_t const extent : extents)
+        if (extent < 0)
+            fail(errc::corrupt_file, values.file(), ": ", what, ": ", extents,
+                 " has a negative number");
+    return extents;
+}
+
+/// Refuses a tensor whose elements are not those of its storage.
+inline void check_plain(pickle const& values, pickle_value metadata, std::string const& what) {
+    if (metadata.what != pickle_value::kind::dict)
+        return;
+    for (auto const& [flag, text] :
+         {std::pair{"conj", "the conjugate of its storage: save t.resolve_conj()"},
+          std::pair{"neg", "the negative of its storage: save t.resolve_neg()"}})
+        if (auto const set = values.find(metadata, flag, what); set && values.boolean(*set, what))
+            fail(errc::unsupported, values.file(), ": ", what, ": is ", text);
+}
+
+RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string const& what) const {
+    pickle const& all = *values_;
+    auto const [function, arguments] = *call_of(value);
+    bool const is_untyped = function.ends_with("_v3");
+    std::size_t const needed = is_untyped ? 7 : 6;
+    if (arguments.size() < needed)
+        all.refuse(what, value, "a tensor of storage, offset, shape and strides");
+    if (arguments.size() > needed)
+        check_plain(all, arguments[needed], what);
+    auto const id = all.elements(all.persistent_id(arguments[0], what + ": the storage"), what);
+    if (id.size() != 5)
+        all.refuse(what + ": the storage", arguments[0], "of a class, a name, a device and a size");
+    std::string_view const type =
+        is_untyped ? all.global(arguments[6], what) : all.global(id[1], what);
+    auto const dtype = is_untyped && type.starts_with("torch.") ? torch_data_type(type.substr(6))
+                                                                : storage_data_type(type);
+    std::string const named = name_ + ": " + what;
+    if (!dtype)
+        fail(errc::unsupported, named, ": elements of ", type, " are not read");
+    byte_run const storage = member("data/" + std::string(all.text(id[2], what)));
+    file_tensor result{*dtype,
+                       torch_extents(all, arguments[2], what + ": the shape"),
+                       {storage.begin, torch_extents(all, arguments[3], what + ": the strides")}};
+    if (result.shape.size() != result.elements.strides.size())
+        fail(errc::corrupt_file, named, ": ", counted(result.shape.size(), "extent"), ", and ",
+             counted(result.elements.strides.size(), "stride"));
+    auto const element_bytes = static_cast<std::uint64_t>(bits(*dtype)) / 8;
+    index_t const first = all.integer(arguments[1], what + ": the offset");
+    check_in_storage(result.shape, result.elements.strides, first,
+                     static_cast<index_t>(storage.size() / element_bytes), named);
+    if (element_count(result.shape) > 0)
+        result.elements.begin += static_cast<std::uint64_t>(first) * element_bytes;
+    return result;
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,106 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_TORCH_IMPL_TORCH_SAVE_IPP
+#define RESHARD_FORMAT_TORCH_IMPL_TORCH_SAVE_IPP
+
+#include <reshard/format/torch/torch_save.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/pickle/named_values.hpp>
+#include <reshard/format/row_major_files.hpp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// Refuses what is no archive.
+inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
+                             std::string const& path) {
+    char first[2] = {};
+    if (bytes >= sizeof first)
+        file.read(0, std::as_writable_bytes(std::span(first)));
+    if (first[0] == 'P' && first[1] == 'K')
+        return;
+    if (static_cast<unsigned char>(first[0]) == 0x80)
+        fail(
+            errc::unsupported, path,
+            ": is a pickle without an archive, as torch.save wrote it before torch 1.6; load it in "
+            "torch and save it again");
+    fail(errc::corrupt_file, path, ": begins as no file of torch.save does");
+}
+
+/// Adds what a file has, and returns the names of its tensors, sorted.
+inline std::vector<std::string> add_torch_file(whole_tensors& all,
+                                               std::filesystem::path const& path) {
+    auto const file = all.files().open(path);
+    std::uint64_t const bytes = file->facts().bytes;
+    check_is_archive(*file, bytes, path.string());
+    torch_archive const archive(*file, path.string(), {0, bytes});
+    all.begin_file(path);
+    std::vector<std::string> keys;
+    // Of tensors that are one view of one storage, the first.
+    std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
+    for (named_value& one : named_values(archive.values())) {
+        if (one.key.empty()) // the file is one tensor
+            one.key = path.stem().string();
+        if (!archive.is_tensor(one.value)) {
+            all.add_object(one.key);
+            continue;
+        }
+        keys.push_back(one.key);
+        file_tensor const tensor = archive.tensor(one.value, "tensor '" + one.key + "'");
+        auto const [known, is_new] = views.try_emplace(
+            std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
+                       to_string(tensor.elements.strides)),
+            one.key);
+        if (is_new || element_count(tensor.shape) == 0)
+            all.add(one.key, tensor);
+        else
+            all.add_alias(one.key, known->second);
+    }
+    std::sort(keys.begin(), keys.end());
+    return keys;
+}
+
+RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& path) {
+    whole_tensors all(std::move(files), "torch_save", path);
+    add_torch_file(all, path);
+    return all.take();
+}
+
+RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& index) {
+    whole_tensors all(std::move(files), "torch_save", index.parent_path());
+    hf_index const listed = parse_hf_index(read_text_file(all.files(), index), index.string());
+    std::map<std::string, std::vector<std::string>> by_file;
+    for (auto const& [key, file] : listed.weight_map)
+        by_file[file].push_back(key);
+    for (auto const& [file, keys] : by_file) {
+        std::filesystem::path const path = index.parent_path() / file;
+        if (all.files().find(path) != file_store::kind::file)
+            fail(errc::missing_file, index.string(), ": '", keys.front(), "' is listed in ", file,
+                 ", but there is no such file");
+        auto const there = add_torch_file(all, path);
+        for (std::string const& key : keys)
+            if (!std::binary_search(there.begin(), there.end(), key))
+                fail(errc::corrupt_file, index.string(), ": '", key, "' should be in ", file,
+                     ", but is not");
+    }
+    return all.take();
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,79 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_TORCH_TORCH_ARCHIVE_HPP
+#define RESHARD_FORMAT_TORCH_TORCH_ARCHIVE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/format/pickle/pickle.hpp>
+#include <reshard/format/row_major_files.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// \file
+/// What `torch.save` writes: a zip of a pickle and of the storages that its tensors lie in.
+
+namespace reshard::detail {
+
+/// The data type of a name in the module torch, `float32`; nothing for one that we do not have.
+RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name);
+
+/// The numbers of a `torch.Size`, a tuple or a list, none of which is negative.
+///
+/// \param what what has them, for messages
+RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
+                                        std::string const& what);
+
+/// An archive of `torch.save`.
+class torch_archive {
+public:
+    /// Reads the pickle, and where storages are, but no storage.
+    ///
+    /// \throws error as `read_zip` and `pickle`; errc::unsupported also for one that another order
+    ///         of bytes than ours was written in
+    RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
+                               byte_run where);
+
+    pickle const& values() const { return *values_; }
+
+    /// True for a tensor, or a parameter.
+    RESHARD_DECL bool is_tensor(pickle_value value) const;
+
+    /// \pre    `is_tensor(value)`
+    /// \param  what names it in messages: "tensor 'w'"
+    /// \throws error with errc::corrupt_file for one that exceeds its storage, or whose storage is
+    ///         not there; errc::unsupported for a data type that we do not have
+    RESHARD_DECL file_tensor tensor(pickle_value value, std::string const& what) const;
+
+private:
+    /// A function that makes a tensor, and what it is called with.
+    struct call {
+        std::string_view function;
+        std::span<pickle_value const> arguments;
+    };
+
+    /// The call that makes a tensor, without those that make a parameter or another class of it;
+    /// nothing for any other value.
+    std::optional<call> call_of(pickle_value value) const;
+
+    byte_run member(std::string const& name) const;
+
+    std::string name_;
+    std::map<std::string, byte_run> members_; ///< by name within the archive
+    std::optional<pickle> values_;
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/torch/impl/torch_archive.ipp>
+#endif
+
+#endif

@@ -1,0 +1,46 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_TORCH_TORCH_SAVE_HPP
+#define RESHARD_FORMAT_TORCH_TORCH_SAVE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
+/// \file
+/// Files of `torch.save`, and the directories of Hugging Face that have such files.
+
+namespace reshard::detail {
+
+/// A file, and one that says which tensors are in which of several.
+inline constexpr std::string_view torch_file_name = "pytorch_model.bin";
+inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.json";
+
+/// The tensors of a file. Those in dicts and lists have names with dots, `model.layers.0.weight`.
+/// Tensors that are one view of a storage are aliases; other values are objects.
+///
+/// \throws error with errc::corrupt_file for two values of one name, and for values within
+///         themselves; errc::unsupported for a file of torch before 1.6, which is no archive; see
+///         also `torch_archive`
+RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& path);
+
+/// The tensors of the files that an index lists.
+///
+/// \throws error with errc::missing_file for a file that is not there; errc::corrupt_file for a
+///         tensor that its file lacks
+RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& index);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/torch/impl/torch_save.ipp>
+#endif
+
+#endif

@@ -1,0 +1,250 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_ZIP_IMPL_STORED_ZIP_IPP
+#define RESHARD_FORMAT_ZIP_IMPL_STORED_ZIP_IPP
+
+#include <reshard/format/zip/stored_zip.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/core/index_vector.hpp>
+
+#include <boost/endian/conversion.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace reshard::detail {
+
+/// Reads one archive; positions in it count from its first byte.
+class zip_reader {
+public:
+    zip_reader(file_store::file const& file, std::string_view name, byte_run where)
+        : file_(file), name_(name), where_(where) {}
+
+    std::vector<zip_member> members() {
+        directory const found = find_directory();
+        if (found.entries > found.bytes.size() / entry_bytes)
+            refuse(found.bytes.begin,
+                   words("a directory of ", found.bytes.size(), " bytes is said to have ",
+                         counted(static_cast<index_t>(found.entries), "member")));
+        std::string const text = read(found.bytes.begin, found.bytes.size());
+        std::vector<entry> entries;
+        std::size_t place = 0;
+        for (std::uint64_t i = 0; i < found.entries; ++i)
+            entries.push_back(entry_at(text, place, found.bytes.begin));
+        return placed(entries, found.bytes.begin);
+    }
+
+private:
+    static constexpr std::uint64_t end_bytes = 22, locator_bytes = 20, end64_bytes = 56,
+                                   entry_bytes = 46, local_bytes = 30;
+    static constexpr std::uint32_t end_mark = 0x06054b50, locator_mark = 0x07064b50,
+                                   end64_mark = 0x06064b50, entry_mark = 0x02014b50,
+                                   local_mark = 0x04034b50;
+
+    /// Where the list of members is.
+    struct directory {
+        std::uint64_t entries = 0;
+        byte_run bytes;
+    };
+
+    /// A member before it is known where its bytes begin.
+    struct entry {
+        std::string name;
+        std::uint64_t bytes = 0;
+        std::uint64_t header = 0; ///< position of what stands before its bytes
+    };
+
+    [[noreturn]] void refuse(std::uint64_t place, std::string const& text,
+                             errc code = errc::corrupt_file) const {
+        fail(code, name_, ": byte ", where_.begin + place, ": ", text);
+    }
+
+    std::string read(std::uint64_t place, std::uint64_t bytes) const {
+        if (place > where_.size() || bytes > where_.size() - place)
+            refuse(place, words(bytes, " bytes are asked for, beyond the archive, which ends at ",
+                                where_.end));
+        std::string text(static_cast<std::size_t>(bytes), ' ');
+        file_.read(where_.begin + place, std::as_writable_bytes(std::span(text)));
+        return text;
+    }
+
+    /// \pre the bytes are there
+    template <class Number>
+    static Number number_at(std::string_view text, std::size_t place) {
+        return boost::endian::endian_load<Number, sizeof(Number), boost::endian::order::little>(
+            reinterpret_cast<unsigned char const*>(text.data() + place));
+    }
+    static std::uint32_t mark_at(std::string_view text, std::size_t place) {
+        return number_at<std::uint32_t>(text, place);
+    }
+
+    /// The last record of an archive, behind which a comment may stand.
+    std::uint64_t find_end(std::string const& tail) const {
+        for (std::size_t place = tail.size() - end_bytes + 1; place-- > 0;)
+            if (mark_at(tail, place) == end_mark &&
+                place + end_bytes + number_at<std::uint16_t>(tail, place + 20) == tail.size())
+                return where_.size() - tail.size() + place;
+        refuse(where_.size(), "no archive ends here");
+    }
+
+    directory find_directory() const {
+        if (where_.size() < end_bytes)
+            refuse(0, words("no archive has ", where_.size(), " bytes"));
+        // Most have no comment, and of those that have one it is 65,535 bytes at most.
+        std::string tail = read(where_.size() - end_bytes, end_bytes);
+        if (mark_at(tail, 0) != end_mark || number_at<std::uint16_t>(tail, 20) != 0) {
+            std::uint64_t const most = std::min<std::uint64_t>(where_.size(), end_bytes + 65535);
+            tail = read(where_.size() - most, most);
+        }
+        std::uint64_t const end = find_end(tail);
+        std::string const record = read(end, end_bytes);
+        if (number_at<std::uint16_t>(record, 4) != number_at<std::uint16_t>(record, 6))
+            refuse(end, "the archive is in several files", errc::unsupported);
+        if (end >= locator_bytes) {
+            std::string const locator = read(end - locator_bytes, locator_bytes);
+            if (mark_at(locator, 0) == locator_mark)
+                return find_directory64(number_at<std::uint64_t>(locator, 8), end - locator_bytes);
+        }
+        return checked({number_at<std::uint16_t>(record, 10),
+                        run_of(number_at<std::uint32_t>(record, 16),
+                               number_at<std::uint32_t>(record, 12), end)},
+                       end);
+    }
+
+    directory find_directory64(std::uint64_t place, std::uint64_t end) const {
+        if (place > end || end - place < end64_bytes)
+            refuse(end, words("the end of the directory is said to be at ", place));
+        std::string const record = read(place, end64_bytes);
+        if (mark_at(record, 0) != end64_mark)
+            refuse(place, "the end of a directory should be here");
+        return checked({number_at<std::uint64_t>(record, 32),
+                        run_of(number_at<std::uint64_t>(record, 48),
+                               number_at<std::uint64_t>(record, 40), place)},
+                       place);
+    }
+
+    byte_run run_of(std::uint64_t begin, std::uint64_t bytes, std::uint64_t end) const {
+        if (begin > end || bytes > end - begin)
+            refuse(end, words("the directory is said to have ", bytes, " bytes from ", begin));
+        return {begin, begin + bytes};
+    }
+
+    directory checked(directory const& found, std::uint64_t end) const {
+        if (found.bytes.end != end)
+            refuse(found.bytes.end, words("the directory ends here, and the archive goes on at ",
+                                          where_.begin + end));
+        return found;
+    }
+
+    /// The entry at `place`, which is moved behind it.
+    entry entry_at(std::string const& text, std::size_t& place, std::uint64_t first) const {
+        std::uint64_t const at = first + place;
+        if (text.size() - place < entry_bytes || mark_at(text, place) != entry_mark)
+            refuse(at, "a member of the directory should be here");
+        std::size_t const name_bytes = number_at<std::uint16_t>(text, place + 28);
+        std::size_t const extra_bytes = number_at<std::uint16_t>(text, place + 30);
+        std::size_t const all =
+            entry_bytes + name_bytes + extra_bytes + number_at<std::uint16_t>(text, place + 32);
+        if (text.size() - place < all)
+            refuse(at, "a member exceeds the directory");
+        std::string_view const record = std::string_view(text).substr(place, all);
+        entry found{std::string(record.substr(entry_bytes, name_bytes)),
+                    number_at<std::uint32_t>(record, 24), number_at<std::uint32_t>(record, 42)};
+        check_stored(found, record, at);
+        read_extra(found, record, record.substr(entry_bytes + name_bytes, extra_bytes), at);
+        place += all;
+        return found;
+    }
+
+    void check_stored(entry const& found, std::string_view record, std::uint64_t at) const {
+        if (number_at<std::uint16_t>(record, 8) & 1)
+            refuse(at, "the member '" + found.name + "' is encrypted", errc::unsupported);
+        if (auto const method = number_at<std::uint16_t>(record, 10); method != 0)
+            refuse(at,
+                   words("the member '", found.name, "' is compressed (method ", method,
+                         "), and only stored ones are read: write the file without compression"),
+                   errc::unsupported);
+        if (number_at<std::uint32_t>(record, 20) != number_at<std::uint32_t>(record, 24))
+            refuse(at, "the member '" + found.name + "' is stored, but in another size");
+    }
+
+    /// Sizes and positions that 32 bits do not hold stand in a field of their own, in this order.
+    void read_extra(entry& found, std::string_view record, std::string_view extra,
+                    std::uint64_t at) const {
+        constexpr std::uint32_t elsewhere = std::numeric_limits<std::uint32_t>::max();
+        constexpr std::uint16_t zip64 = 1;
+        std::string_view numbers;
+        while (extra.size() >= 4) {
+            std::size_t const bytes = number_at<std::uint16_t>(extra, 2);
+            if (number_at<std::uint16_t>(extra, 0) == zip64)
+                numbers = extra.substr(4, bytes);
+            extra.remove_prefix(std::min(extra.size(), 4 + bytes));
+        }
+        auto const next = [&](std::uint64_t& number, std::uint32_t said) {
+            if (said != elsewhere)
+                return;
+            if (numbers.size() < 8)
+                refuse(at, "the member '" + found.name + "' lacks its size, or where it is");
+            number = number_at<std::uint64_t>(numbers, 0);
+            numbers.remove_prefix(8);
+        };
+        std::uint64_t packed = found.bytes;
+        next(found.bytes, number_at<std::uint32_t>(record, 24));
+        next(packed, number_at<std::uint32_t>(record, 20));
+        next(found.header, number_at<std::uint32_t>(record, 42));
+        if (packed != found.bytes)
+            refuse(at, "the member '" + found.name + "' is stored, but in another size");
+    }
+
+    /// The members with where their bytes are: each behind its own header, whose fields may be
+    /// longer than those of the directory.
+    std::vector<zip_member> placed(std::vector<entry> const& entries, std::uint64_t end) const {
+        std::vector<std::size_t> order(entries.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return entries[a].header < entries[b].header;
+        });
+        std::vector<zip_member> members(entries.size());
+        std::uint64_t before = 0;
+        for (std::size_t const i : order) {
+            entry const& one = entries[i];
+            if (one.header < before)
+                refuse(one.header, "the member '" + one.name + "' lies in another one");
+            std::uint64_t const begin = data_of(one);
+            if (begin > end || one.bytes > end - begin)
+                refuse(begin, words("the member '", one.name, "' has ", one.bytes,
+                                    " bytes, and exceeds what is before the directory"));
+            before = begin + one.bytes;
+            members[i] = {one.name, {where_.begin + begin, where_.begin + before}};
+        }
+        return members;
+    }
+
+    std::uint64_t data_of(entry const& one) const {
+        std::string const header = read(one.header, local_bytes);
+        if (mark_at(header, 0) != local_mark)
+            refuse(one.header, "the member '" + one.name + "' should begin here");
+        return one.header + local_bytes + number_at<std::uint16_t>(header, 26) +
+               number_at<std::uint16_t>(header, 28);
+    }
+
+    file_store::file const& file_;
+    std::string_view name_;
+    byte_run where_;
+};
+
+RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
+                                              byte_run where) {
+    return zip_reader(file, name, where).members();
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,146 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/storage/load.hpp>
+
+#include <reshard/expr/mapping.hpp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/layout/equal_shares.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/storage/convert.hpp>
+
+#include "shared_directory.hpp"
+#include "support/described_checkpoint.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(storage_other_formats)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::test;
+
+/// What this rank wants of a checkpoint: its share of the last axis of each tensor, under new names.
+class wanted_columns {
+public:
+    explicit wanted_columns(described_tensors const& tensors) {
+        holder_t const rank = static_cast<holder_t>(world().rank()),
+                       ranks = static_cast<holder_t>(world().size());
+        for (auto const& [key, tensor] : tensors) {
+            data_type const dtype = *data_type_from_code(tensor.dtype);
+            shard_descriptor const shard =
+                tensor.shape.empty() ? replicated("new." + key, dtype, tensor.shape)
+                                     : equal_shares("new." + key, dtype, tensor.shape,
+                                                    {{tensor.shape.size() - 1, rank, ranks}});
+            index_vector const shape = local_shape(shard);
+            memory_.emplace_back(static_cast<std::size_t>(byte_count(element_count(shape), dtype)),
+                                 '\xEE');
+            shards_.add(shard, tensor_view{reinterpret_cast<std::byte*>(memory_.back().data()),
+                                           dtype, shape, row_major_strides(shape)});
+            descriptors_.push_back(shard);
+        }
+    }
+
+    state_dict& shards() { return shards_; }
+
+    /// How many of the shards are not what the descriptions say.
+    int wrong(described_tensors const& tensors) const {
+        int count = 0;
+        for (std::size_t i = 0; i < descriptors_.size(); ++i) {
+            described_tensor const& whole_tensor = tensors.at(descriptors_[i].key.substr(4));
+            count += hexadecimal(memory_[i]) != expected_bytes(whole_tensor, descriptors_[i]);
+        }
+        return count;
+    }
+
+private:
+    /// The elements of a box of a tensor, one by one.
+    static std::string expected_bytes(described_tensor const& tensor,
+                                      shard_descriptor const& shard) {
+        auto const digits = static_cast<std::size_t>(bits(shard.dtype)) / 4;
+        std::string text;
+        for (index_t i = 0; i < element_count(shard.region); ++i) {
+            index_vector index = unravel_index(i, shard.region.shape);
+            for (std::size_t axis = 0; axis < index.size(); ++axis)
+                index[axis] += shard.region.offset[axis];
+            text += tensor.bytes.substr(
+                static_cast<std::size_t>(ravel_index(index, tensor.shape)) * digits, digits);
+        }
+        return text;
+    }
+
+    std::deque<std::string> memory_;
+    std::vector<shard_descriptor> descriptors_;
+    state_dict shards_;
+};
+
+/// Each tensor that is wanted is the one in the files whose name lacks `new.`.
+any_program under_new_names() {
+    return [](catalog const& stored, catalog const* wanted) {
+        mapping program(stored);
+        for (catalog_entry const& entry : *wanted)
+            program.define(entry.key,
+                           program.source(entry.key.substr(4), entry.shape, entry.dtype));
+        return program;
+    };
+}
+
+/// A description of what can be read; nothing for what is refused.
+std::optional<described_tensors> readable(std::filesystem::path const& description) {
+    std::string const name = description.string();
+    auto const document = parse_json(read_text_file(description), name, errc::corrupt_file);
+    json_cursor const expected(document, name, errc::corrupt_file);
+    if (expected.find("refused"))
+        return std::nullopt;
+    return expected_tensors(expected, described_by(description));
+}
+
+int sum_of(int mine) {
+    int sum = 0;
+    for (int const one : gather_values(world(), mine))
+        sum += one;
+    return sum;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_loaded_into_another_layout) {
+    int loaded = 0;
+    for (auto const& description : descriptions())
+        if (auto const tensors = readable(description)) {
+            checkpoint const opened = open_checkpoint(world(), described_by(description));
+            wanted_columns want(*tensors);
+            load(world(), opened, want.shards(), {.program = under_new_names()});
+            BOOST_TEST_CONTEXT(description)
+            BOOST_TEST(sum_of(want.wrong(*tensors)) == 0);
+            ++loaded;
+        }
+    BOOST_TEST(loaded > 60);
+}
+
+BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_converted_and_loaded_again) {
+    shared_directory const directory;
+    int number = 0;
+    for (auto const& description : descriptions())
+        if (auto const tensors = readable(description); tensors && !tensors->empty()) {
+            auto const target = directory.path() / std::to_string(number++);
+            checkpoint const opened = open_checkpoint(world(), described_by(description));
+            if (!opened.metadata().unread.empty()) {
+                BOOST_CHECK_THROW(convert(world(), opened, target), error);
+                continue;
+            }
+            convert(world(), opened, target);
+            wanted_columns want(*tensors);
+            load(world(), open_checkpoint(world(), target), want.shards(),
+                 {.program = under_new_names()});
+            BOOST_TEST_CONTEXT(description)
+            BOOST_TEST(sum_of(want.wrong(*tensors)) == 0);
+        }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

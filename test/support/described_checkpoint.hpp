@@ -1,0 +1,89 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_SUPPORT_DESCRIBED_CHECKPOINT_HPP
+#define RESHARD_TEST_SUPPORT_DESCRIBED_CHECKPOINT_HPP
+
+#include <reshard/core/index_vector.hpp>
+#include <reshard/format/json_document.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+/// \file
+/// Checkpoints that other libraries wrote, with what they say is in them: test/data/formats.
+
+namespace reshard::test {
+
+using namespace reshard::detail;
+
+/// A tensor as a description has it, and as a checkpoint turns out to.
+struct described_tensor {
+    std::string dtype;
+    index_vector shape;
+    std::string bytes; ///< row-major, in hexadecimal digits
+
+    bool operator==(described_tensor const&) const = default;
+};
+
+using described_tensors = std::map<std::string, described_tensor>;
+
+inline std::ostream& operator<<(std::ostream& out, described_tensor const& one) {
+    return out << one.dtype << ' ' << to_string(one.shape) << ' ' << one.bytes;
+}
+
+inline std::vector<std::filesystem::path> descriptions() {
+    std::vector<std::filesystem::path> all;
+    for (auto const& entry : std::filesystem::recursive_directory_iterator(
+             std::filesystem::path(RESHARD_TEST_DATA) / "formats"))
+        if (entry.path().filename().string().ends_with(".expected.json"))
+            all.push_back(entry.path());
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+/// The checkpoint that a description is of.
+inline std::filesystem::path described_by(std::filesystem::path const& description) {
+    std::string const text = description.string();
+    return text.substr(0, text.size() - std::string(".expected.json").size());
+}
+
+/// A tensor that is the whole file has no name there, and that of the file here.
+inline std::string key_in(std::string const& key, std::filesystem::path const& path) {
+    return key.empty() ? path.stem().string() : key;
+}
+
+inline described_tensors expected_tensors(json_cursor const& expected,
+                                          std::filesystem::path const& path) {
+    described_tensors all;
+    auto const add = [&](json_cursor const& one) {
+        all.emplace(key_in(one.at("key").text(), path),
+                    described_tensor{one.at("dtype").text(), one.at("shape").extents(),
+                                     one.at("bytes").text()});
+    };
+    for (json_cursor const& one : expected.at("tensors").elements())
+        add(one);
+    if (auto const common = expected.find("common"))
+        for (json_cursor const& one : common->elements())
+            if (one.find("dtype"))
+                add(one);
+    return all;
+}
+
+inline std::string hexadecimal(std::string const& bytes) {
+    std::string text;
+    for (char const byte : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+        text += digits;
+    }
+    return text;
+}
+
+} // namespace reshard::test
+
+#endif

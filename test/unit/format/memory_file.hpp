@@ -1,0 +1,36 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_UNIT_FORMAT_MEMORY_FILE_HPP
+#define RESHARD_TEST_UNIT_FORMAT_MEMORY_FILE_HPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace test {
+
+/// A file that is a text.
+class memory_file : public reshard::file_store::file {
+public:
+    explicit memory_file(std::string bytes) : bytes_(std::move(bytes)) {}
+
+    reshard::file_store::identity facts() const override { return {.bytes = bytes_.size()}; }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        if (position > bytes_.size() || target.size() > bytes_.size() - position)
+            reshard::fail(reshard::errc::corrupt_file, "read beyond the end");
+        std::memcpy(target.data(), bytes_.data() + position, target.size());
+    }
+
+private:
+    std::string bytes_;
+};
+
+} // namespace test
+
+#endif

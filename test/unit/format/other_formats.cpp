@@ -1,0 +1,133 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/checkpoint.hpp>
+
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/os/file_bytes.hpp>
+
+#include "support/described_checkpoint.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+// What other libraries wrote, with what they say is in it: see test/data/formats/README.md.
+
+BOOST_AUTO_TEST_SUITE(format_other_formats)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::test;
+
+namespace fs = std::filesystem;
+
+/// Puts the elements of a shard, one by one, where they belong in the tensor.
+void put(std::string& whole_bytes, checkpoint_tensor const& tensor, checkpoint_shard const& shard,
+         std::string const& bytes) {
+    box const region = shard.region;
+    auto const size = static_cast<std::size_t>(bits(tensor.dtype)) / 8;
+    flat_range const range = shard.flat.value_or(flat_range{0, element_count(region)});
+    for (index_t i = 0; i < range.size(); ++i) {
+        index_vector index = unravel_index(range.begin + i, region.shape);
+        for (std::size_t axis = 0; axis < index.size(); ++axis)
+            index[axis] += region.offset[axis];
+        auto const place = static_cast<std::size_t>(ravel_index(index, tensor.shape)) * size;
+        bytes.copy(whole_bytes.data() + place, size, static_cast<std::size_t>(i) * size);
+    }
+}
+
+described_tensors tensors_in(opened_checkpoint const& opened) {
+    described_tensors all;
+    for (checkpoint_tensor const& tensor : opened.metadata.tensors) {
+        std::string whole_bytes(static_cast<std::size_t>(byte_count(
+                                    element_count(index_vector(tensor.shape)), tensor.dtype)),
+                                '\xEE');
+        for (checkpoint_shard const& shard : tensor.shards) {
+            auto const file = opened.files->open(opened.metadata.files[shard.file].path);
+            std::string bytes(shard.end - shard.begin, ' ');
+            file->read(shard.begin, std::as_writable_bytes(std::span(bytes)));
+            put(whole_bytes, tensor, shard, bytes);
+        }
+        all.emplace(tensor.key, described_tensor{std::string(code(tensor.dtype)), tensor.shape,
+                                                 hexadecimal(whole_bytes)});
+    }
+    return all;
+}
+
+/// Each list of names of one tensor: the others are aliases of the first.
+std::map<std::string, std::string> expected_aliases(json_cursor const& expected) {
+    std::map<std::string, std::string> all;
+    auto const lists = expected.find("aliases");
+    if (!lists)
+        return all;
+    for (json_cursor const& names : lists->elements()) {
+        auto const list = names.elements();
+        for (std::size_t i = 1; i < list.size(); ++i)
+            all.emplace(list[i].text(), list[0].text());
+    }
+    return all;
+}
+
+std::set<std::string> expected_objects(json_cursor const& expected) {
+    std::set<std::string> all;
+    for (json_cursor const& one : expected.at("objects").elements())
+        all.insert(one.at("key").text());
+    if (auto const common = expected.find("common"))
+        for (json_cursor const& one : common->elements())
+            if (!one.find("dtype"))
+                all.insert(one.at("key").text());
+    return all;
+}
+
+std::set<std::string> objects_in(opened_checkpoint const& opened) {
+    std::set<std::string> all;
+    for (checkpoint_object const& one : opened.metadata.objects)
+        all.insert(one.key);
+    return all;
+}
+
+/// Opens a checkpoint and reads all of it.
+void read_all(fs::path const& path) { tensors_in(open_files(files_of_system(), path, {})); }
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_read) {
+    auto const all = descriptions();
+    BOOST_TEST(all.size() > 50u);
+    for (fs::path const& description : all)
+        BOOST_TEST_CONTEXT(description) {
+            std::string const name = description.string();
+            auto const document = parse_json(read_text_file(description), name, errc::corrupt_file);
+            json_cursor const expected(document, name, errc::corrupt_file);
+            fs::path const path = described_by(description);
+            if (expected.find("refused")) {
+                BOOST_CHECK_EXCEPTION(read_all(path), error, [](error const& thrown) {
+                    return thrown.code() == errc::unsupported ||
+                           thrown.code() == errc::limit_exceeded;
+                });
+                continue;
+            }
+            opened_checkpoint const opened = open_files(files_of_system(), path, {});
+            described_tensors const there = tensors_in(opened);
+            for (auto const& [key, tensor] : expected_tensors(expected, path)) {
+                auto const found = there.find(key);
+                BOOST_TEST_CONTEXT(key) {
+                    BOOST_TEST_REQUIRE((found != there.end()));
+                    BOOST_TEST(found->second == tensor);
+                }
+            }
+            BOOST_TEST(there.size() == expected_tensors(expected, path).size());
+            BOOST_TEST((opened.metadata.aliases == expected_aliases(expected)));
+            BOOST_TEST((objects_in(opened) == expected_objects(expected)));
+        }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,150 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/pickle/pickle.hpp>
+
+#include "memory_file.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <string_view>
+
+BOOST_AUTO_TEST_SUITE(format_pickle)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::detail;
+using namespace std::string_literals;
+
+constexpr std::string_view names[] = {"torch.Size", "collections.OrderedDict", "torch.*"};
+
+pickle read(std::string const& codes) {
+    test::memory_file const file("\x80\x04"s + codes);
+    return pickle(file, "p", {0, codes.size() + 2}, names);
+}
+
+std::string refusal(std::string const& codes, errc code = errc::corrupt_file) {
+    try {
+        read(codes);
+    } catch (error const& thrown) {
+        BOOST_TEST((thrown.code() == code), thrown.what());
+        return thrown.what();
+    }
+    return "accepted";
+}
+
+} // namespace
+
+// The codes of each are what Python's pickletools.dis shows.
+
+BOOST_AUTO_TEST_CASE(numbers_are_what_python_wrote) {
+    pickle const all = read("](K\x07M\x2c\x01J\xff\xff\xff\xff\x8a\x05\x00\x00\x00\x00\x80"
+                            "\x8a\x00G\x3f\xf8\x00\x00\x00\x00\x00\x00\x88\x89Ne."s);
+    auto const values = all.elements(all.root(), "the root");
+    BOOST_TEST_REQUIRE(values.size() == 9u);
+    BOOST_TEST(all.integer(values[0], "") == 7);
+    BOOST_TEST(all.integer(values[1], "") == 300);
+    BOOST_TEST(all.integer(values[2], "") == -1);
+    BOOST_TEST(all.integer(values[3], "") == -549755813888); // 0x80 << 32, its sign is set
+    BOOST_TEST(all.integer(values[4], "") == 0);
+    BOOST_TEST(all.real(values[5], "") == 1.5);
+    BOOST_TEST(all.boolean(values[6], ""));
+    BOOST_TEST(!all.boolean(values[7], ""));
+    BOOST_TEST((values[8].what == pickle_value::kind::none));
+}
+
+BOOST_AUTO_TEST_CASE(a_dict_has_its_last_value_of_a_key) {
+    pickle const all = read("}(\x8c\x01\x61K\x01\x8c\x01\x62K\x02\x8c\x01\x61K\x03u."s);
+    BOOST_TEST(all.pairs(all.root(), "").size() == 3u);
+    BOOST_TEST(all.integer(all.at(all.root(), "a", ""), "") == 3);
+    BOOST_TEST(all.integer(all.at(all.root(), "b", ""), "") == 2);
+    BOOST_TEST(!all.find(all.root(), "c", ""));
+}
+
+BOOST_AUTO_TEST_CASE(lists_grow_between_one_another) {
+    // a = [1]; b = [a]; a += [2, 3]; b += [4]
+    pickle const all =
+        read("]\x94K\x01\x61]\x94h\x00\x61h\x00(K\x02K\x03\x65\x30h\x01K\x04\x61\x30."s);
+    auto const b = all.elements(all.root(), "");
+    BOOST_TEST_REQUIRE(b.size() == 2u);
+    auto const a = all.elements(b[0], "");
+    BOOST_TEST_REQUIRE(a.size() == 3u);
+    BOOST_TEST(all.integer(a[2], "") == 3);
+    BOOST_TEST(all.integer(b[1], "") == 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_size_is_its_tuple_and_an_object_has_a_state) {
+    pickle const all = read("\x8c\x05torch\x8c\x04Size\x93K\x02K\x03\x86\x85R"
+                            "}\x8c\x01xK\x09sb."s);
+    auto const extents = all.elements(all.root(), "");
+    BOOST_TEST_REQUIRE(extents.size() == 2u);
+    BOOST_TEST(all.integer(extents[1], "") == 3);
+    BOOST_TEST(all.is_made_by(all.root(), "torch.Size"));
+    BOOST_TEST(all.integer(all.member(all.root(), "x", ""), "") == 9);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_stay_in_the_file) {
+    pickle const all = read("C\x03"
+                            "abc."s);
+    BOOST_TEST((all.bytes(all.root(), "") == byte_run{4, 7}));
+    BOOST_TEST(all.end() == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_but_known_names_is_accepted) {
+    BOOST_TEST(
+        refusal("\x8c\x05posix\x8c\x06system\x93\x8c\x02ls\x85R."s, errc::unsupported) ==
+        "p: byte 17 names 'posix.system', which is none of the classes and functions that such a "
+        "file may have; nothing of it was run");
+    BOOST_TEST(refusal("cos\nsystem\n."s, errc::unsupported).find("'os.system'") !=
+               std::string::npos);
+    // A star stands for one name, not for modules.
+    BOOST_TEST(refusal("ctorch.hub\nload\n."s, errc::unsupported).find("'torch.hub.load'") !=
+               std::string::npos);
+    BOOST_TEST(refusal("ctorch\nfloat32\n."s) == "accepted");
+}
+
+BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
+    BOOST_TEST(refusal("") ==
+               "p: 1 bytes are asked for at byte 2, and there are 0 more before the end");
+    BOOST_TEST(refusal("\x8c\x05"
+                       "ab") ==
+               "p: 5 bytes are asked for at byte 4, and there are 2 more before the end");
+    BOOST_TEST(refusal("B\xff\xff\xff\xff.").find("4294967295 bytes are asked for") !=
+               std::string::npos);
+    BOOST_TEST(refusal("X\xff\xff\xff\xff.").find("4294967295 bytes are asked for") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(codes_that_miss_their_values_are_refused) {
+    BOOST_TEST(refusal(".") == "p: byte 2 takes a value where there is none");
+    BOOST_TEST(refusal("(.") == "p: byte 3 takes a value where there is none");
+    BOOST_TEST(refusal("t.") == "p: byte 2 takes all values up to a mark, and there is none");
+    BOOST_TEST(refusal("K\x01\x86.") == "p: byte 4 takes 2 values where there are fewer");
+    BOOST_TEST(refusal("}K\x01\x61.") == "p: byte 5 adds to a dict of 0, which is no list");
+    BOOST_TEST(refusal("K\x01K\x01\x61.") == "p: byte 6 adds to the number 1, which is no list");
+    BOOST_TEST(refusal("}(K\x01u.") == "p: byte 6 adds an odd number of keys and values");
+    BOOST_TEST(refusal("h\x03.") == "p: byte 2 asks for value 3, which nothing was kept as");
+    BOOST_TEST(refusal("K\x01)R.").find("the name of a class or a function, and is the number 1") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(other_protocols_and_codes_are_refused) {
+    test::memory_file const text("(dp0\n.");
+    BOOST_CHECK_THROW(pickle(text, "p", {0, 6}, names), error);
+    test::memory_file const six("\x80\x06N.");
+    BOOST_CHECK_THROW(pickle(six, "p", {0, 4}, names), error);
+    BOOST_TEST(refusal("\x82\x01.", errc::unsupported) ==
+               "p: byte 2 is the code 130, which no checkpoint that is read here has");
+}
+
+BOOST_AUTO_TEST_CASE(memory_grows_with_the_file_alone) {
+    // Each of 60 tuples has the one before it twice: 2^60 values for who follows them, 60 here.
+    std::string codes = ")";
+    for (int i = 0; i < 60; ++i)
+        codes += "2\x86";
+    pickle const all = read(codes + ".");
+    BOOST_TEST(all.elements(all.root(), "").size() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
