@@ -57,6 +57,22 @@ succeeds 1 convert out/three_whole out/gathered --layout tp2.json --cut-fused
 says "is interleaved in 3 parts"
 refused out/gathered 3 w 2
 
+# A program that takes a fused tensor apart makes it where it runs backwards.
+succeeds 3 convert model out/backwards --program apart.aoa --reverse --layout tp3.json
+succeeds 1 diff --data out/backwards out/three
+refused out/backwards 3 w 2
+echo 'q, k, v -> w, fused_qkv_old, num_heads=3, num_key_value_groups=3, axis=0' >qkv.aoa
+echo 'w -> q, k, v, fused_qkv_old, num_heads=3, num_key_value_groups=3, axis=0' >qkv_apart.aoa
+mkdir heads
+python3 "$here/support/write_safetensors.py" heads/model.safetensors "{\"q\": $tensor, \"k\": $tensor, \"v\": $tensor}"
+succeeds 1 convert heads out/qkv --program qkv.aoa --layout tp3.json
+succeeds 1 convert heads out/qkv_backwards --program qkv_apart.aoa --reverse --layout tp3.json
+succeeds 1 diff --data out/qkv out/qkv_backwards
+for source in qkv qkv_backwards; do
+    refuses 3 "'w', shape \\[18, 2\\], is interleaved in 3 parts .* w -> w, fused_qkv_old, num_heads=3, num_key_value_groups=3, axis=0;" \
+        convert "out/$source" out/refused --layout tp2.json
+done
+
 # Of others nothing is known but names.
 succeeds 1 convert named out/named --layout tp2.json
 says "the layout cuts 'a.linear_fc1.weight' from 1 part into 2 along axis 0 (and 1 more key so)"

@@ -15,8 +15,10 @@
 
 namespace reshard::detail {
 
-/// Declares what is known of `source` of each output that is one of its fused tensors, whole, with
-/// its axes in any order; and of the state of a fused output what is known of the output.
+/// Declares what is known of `source` of each output that is made of its fused tensors, all fused
+/// alike, with all blocks of each side by side: one of them with its axes in any order, some of its
+/// columns, or several of them stacked along another axis; and of the state of a fused output what
+/// is known of the output.
 RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
 /// The first of the fused outputs that `target` cuts, and not into the parts that it was made for,

@@ -10,28 +10,39 @@
 
 namespace reshard::detail {
 
-/// The only piece of a tensor that is all of a source tensor, or nothing.
-inline std::optional<piece> whole_source(expression const& value, source_list const& sources) {
-    if (value.pieces.size() != 1 || value.pieces.source(0) >= sources.size())
+/// What is known of the source of a piece that has all blocks of it, side by side along an axis of
+/// the output; nothing of others.
+inline std::optional<fused_tensor> fused_source(piece const& one, expression const& output,
+                                                source_list const& sources,
+                                                fused_tensors const& known) {
+    if (one.source >= sources.size() || one.joins.any())
         return std::nullopt;
-    piece const only = value.pieces[0];
-    bool const is_whole = !only.joins.any() &&
-                          only.source_box() == whole(sources[only.source].shape) &&
-                          only.target_box() == whole(value.shape);
-    return is_whole ? std::optional(only) : std::nullopt;
+    auto const found = known.find(sources.key(one.source));
+    if (found == known.end())
+        return std::nullopt;
+    auto const along = static_cast<std::size_t>(found->second.axis);
+    for (std::size_t axis = 0; axis < output.ndim(); ++axis)
+        if (one.order[axis] == along && one.extent[axis] == output.shape[axis] &&
+            one.extent[axis] == sources[one.source].shape[along]) {
+            fused_tensor made = found->second;
+            made.axis = static_cast<index_t>(axis);
+            return made;
+        }
+    return std::nullopt;
 }
 
-/// Declares what is known of an output that is all of a fused tensor of the source.
+/// Declares what is known of an output that is made of fused tensors of the source, all alike.
 inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
-    auto const from = whole_source(output.value, program.sources());
-    auto const found = from ? known.find(program.sources().key(from->source)) : known.end();
-    if (found == known.end())
-        return;
-    fused_tensor made = found->second;
-    for (std::size_t axis = 0; axis < output.value.ndim(); ++axis)
-        if (from->order[axis] == static_cast<std::size_t>(found->second.axis))
-            made.axis = static_cast<index_t>(axis);
-    program.fuse(output.key, std::move(made));
+    std::optional<fused_tensor> made;
+    for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
+        auto const here =
+            fused_source(output.value.pieces[i], output.value, program.sources(), known);
+        if (!here || (made && *made != *here))
+            return;
+        made = here;
+    }
+    if (made)
+        program.fuse(output.key, std::move(*made));
 }
 
 RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
