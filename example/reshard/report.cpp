@@ -63,6 +63,13 @@ std::string listed(std::vector<std::string> const& keys) {
     return text;
 }
 
+std::string joined_lines(std::vector<std::string> const& lines) {
+    std::string text;
+    for (std::string const& line : lines)
+        text += line + "\n";
+    return text;
+}
+
 namespace {
 
 constexpr std::string_view bold_begin = "\033[1m", bold_end = "\033[0m";

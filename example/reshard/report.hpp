@@ -33,6 +33,9 @@ std::string counted(std::size_t count, std::string const& noun);
 /// `'a', 'b' and 7 more`.
 std::string listed(std::vector<std::string> const& keys);
 
+/// Lines, each with a line break behind it.
+std::string joined_lines(std::vector<std::string> const& lines);
+
 /// `text` in bold where standard output is a terminal that wants it.
 std::string bold(std::string_view text);
 

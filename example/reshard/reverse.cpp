@@ -2,7 +2,7 @@
 
 #include "backwards.hpp"
 #include "command.hpp"
-#include "fold.hpp"
+#include "fold/fold.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
