@@ -99,6 +99,12 @@ void say(std::string const& what, std::string const& text) {
     std::cerr << what + ": " + reshard::detail::printable(text) + "\n";
 }
 
+std::size_t say_warnings(std::vector<std::string> const& texts) {
+    for (std::string const& text : texts)
+        say("warning", text);
+    return texts.size();
+}
+
 bool is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 
 void print_error(std::string const& text) {

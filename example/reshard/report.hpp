@@ -43,6 +43,9 @@ std::string bold(std::string_view text);
 void say(std::string const& what, std::string const& text);
 inline void note(std::string const& text) { say("note", text); }
 
+/// Says each text as a warning; how many there are.
+std::size_t say_warnings(std::vector<std::string> const& texts);
+
 /// Text with its control characters written out, but for those of `bold`.
 std::string without_controls(std::string text);
 

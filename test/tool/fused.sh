@@ -35,7 +35,7 @@ succeeds 1 convert out/three_whole out/renamed --program rename.aoa
 succeeds 1 merge out/three out/merged.safetensors
 for source in three three_whole merged.safetensors; do
     refused "out/$source" 3 w 2
-    succeeds 1 convert "out/$source" "out/again_$source" --layout tp3.json
+    succeeds 1 convert "out/$source" "out/again_${source%.*}" --layout tp3.json
 done
 refused out/renamed 3 v 2
 refused out/one 1 w 2
@@ -74,7 +74,11 @@ for source in qkv qkv_backwards; do
 done
 
 # Of others nothing is known but names.
+seems="the layout cuts 'a.linear_fc1.weight' from 1 part into 2 along axis 0 (and 1 more key so)"
 succeeds 1 convert named out/named --layout tp2.json
-says "the layout cuts 'a.linear_fc1.weight' from 1 part into 2 along axis 0 (and 1 more key so)"
+says "note: tp2.json: $seems"
+echo 'c -> c' >same.aoa
+succeeds 1 check --program same.aoa --source named --target tp2.json
+says "note: tp2.json: $seems"
 
 conclude
