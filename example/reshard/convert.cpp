@@ -101,6 +101,7 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.files.source);
     std::size_t warnings = say_warnings(world, source);
+    check_outside(world, options.directory, options.files.source);
     convert_report const report = with_force_hint(options.directory, options.force, [&] {
         return run_convert(world, options, source, warnings);
     });
@@ -166,8 +167,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
         "  reshard convert model fused --program fuse.aoa\n"
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
-    add_written(*command, "TARGET", options->directory,
-                "The directory that is to be written; its parent exists");
+    add_directory(*command, "TARGET", options->directory,
+                  "The directory that is to be written; its parent exists");
     add_reverse(*command, options->files, add_program(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,

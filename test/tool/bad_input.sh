@@ -69,6 +69,21 @@ on 1 "$tool" check --program rename.aoa --source unified --strict-warnings >outp
 [ $? = 3 ] || report "check --strict-warnings passes what is not read"
 refuses 3 '^unified: 1 warning is refused' plan --source unified --target good.json --strict-warnings
 
+# A target that would be lost with another checkpoint, or that has the name of a file.
+cp -r model out/model
+for target in out/model/new out/model/new/; do
+    refuses 3 '^out/model/new/?: lies in the checkpoint out/model, .* give a target outside it$' convert model $target
+    refuses 3 '^out/model/new/?: lies in the checkpoint out/model, ' convert out/model $target --force
+done
+mkdir out/foreign
+file out/foreign/shard-00001-model-00001-of-00001.safetensors '{"w": {"dtype": "F32", "shape": [4], "offset": [0], "global": [4]}}'
+refuses 3 '^out/foreign/new: lies in the checkpoint out/foreign, ' convert out/foreign out/foreign/new
+refuses 2 "^reshard convert: TARGET: .*'out/new.safetensors' is the name of a file, .* reshard merge; see" \
+    convert model out/new.safetensors --force
+refuses 2 "^reshard synthesize: DIR: .*'out/new.safetensors' is the name of a file" \
+    synthesize smollm2-135m out/new.safetensors
+rm -r out/model out/foreign
+
 # A file of an index that is missing, and an index that lies.
 mkdir indexed
 cat >indexed/model.safetensors.index.json <<'END'
