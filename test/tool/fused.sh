@@ -52,6 +52,15 @@ for source in three three_whole one; do
     succeeds 1 diff --data out/apart model
 done
 
+# A cast needs a statement of its own behind the macro, and so does a stack.
+for more in 'w -> w, dtype="bfloat16"' 'w, w -> w, axis=1'; do
+    printf 'gate, up -> w, fused_ffn, axis=0\n%s\n' "$more" >then.aoa
+    rm -rf out/then
+    succeeds 1 convert model out/then --program then.aoa --layout tp3.json
+    refuses 3 "'w', shape .* is interleaved in 3 parts along axis 0, .*cuts it there into 2" \
+        convert out/then out/refused --layout tp2.json
+done
+
 # Where a job gathers the parts, any cut is right, and what it was made for is still known.
 succeeds 1 convert out/three_whole out/gathered --layout tp2.json --cut-fused
 says "is interleaved in 3 parts"

@@ -28,6 +28,9 @@ struct bound_value {
     expression tensor;
     std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
                                       ///< made of all the same, in order, each once
+    std::uint32_t fused = not_fused;  ///< how it is interleaved: a place in what is known of that
+
+    static constexpr std::uint32_t not_fused = 0xffffffff;
 
     /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
     /// which it has several pieces comes as often.
@@ -215,7 +218,7 @@ struct lower_context {
     source_names source;
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
-    std::vector<statement> fused = {}; ///< those that have made a fused tensor
+    std::vector<fused_tensor> fused = {}; ///< how values are interleaved, by `bound_value::fused`
     lowering result;
 };
 
@@ -225,7 +228,12 @@ struct lower_context {
 /// \par Source in the original, each copy is a tensor of its own, and so is its state
 RESHARD_DECL void relate_copies(lower_context& context);
 
-/// Declares of outputs that fused macros made, under whatever name, how they are interleaved.
+/// Says of what a statement makes how it is interleaved: by a fused macro, or as its operands are.
+RESHARD_DECL void note_fused(lower_context& context, statement const& one,
+                             std::vector<std::uint32_t> const& operands,
+                             std::vector<bound_value>& made);
+
+/// Declares how outputs are interleaved.
 RESHARD_DECL void declare_fused(lower_context& context);
 
 } // namespace reshard::aoa::detail

@@ -71,6 +71,20 @@ BOOST_AUTO_TEST_CASE(another_name_of_the_tensor_is_declared_too) {
     BOOST_TEST(made.fused().contains("x"));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_made_of_fused_tensors_is_declared_by_the_program_that_fuses_them) {
+    std::string const fuse = "gate, up -> w, fused_ffn, axis=0\n";
+    auto const made = [&](std::string const& more, index_vector const& shape, std::size_t axis) {
+        return compiled(fuse + more, gate_and_up, cut_in("x", shape, axis, 3)).fused();
+    };
+    fused_tensors const rows{{"x", {0, 3, "fused_ffn, axis=0"}}};
+    fused_tensors const columns{{"x", {1, 3, "fused_ffn, axis=0"}}};
+    catalog const cast({{"x", data_type::bf16, {24, 4}, {3, 1}}});
+    BOOST_TEST((aoa::mapping_of(aoa::parse(fuse + "w -> x, dtype=\"bfloat16\""), gate_and_up, &cast)
+                    .fused() == rows));
+    BOOST_TEST((made("w, w -> x, axis=1", {24, 8}, 0) == rows));
+    BOOST_TEST((made("w^T -> x", {4, 24}, 1) == columns));
+}
+
 BOOST_AUTO_TEST_CASE(tensors_that_are_taken_apart_are_not_declared) {
     catalog const source({{"w", data_type::f32, {24, 4}, {3, 1}}});
     mapping const made =

@@ -319,14 +319,16 @@ private:
             sources = in_.names.sources_of(operands);
         if (!in_.pieces.take(empty * sources.size()))
             throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
-        for (std::size_t i = 0; i < right.size(); ++i) {
-            bound_value value{std::move(made[i])};
+        std::vector<bound_value> results;
+        for (expression& tensor : made) {
+            results.push_back({std::move(tensor)});
+            bound_value& value = results.back();
             if (!has_source_elements(value.tensor))
                 value.sources = sources;
-            in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
         }
-        if (in_.code.origin(one.origin).blocks > 0)
-            in_.fused.push_back(one);
+        note_fused(in_, one, operands, results);
+        for (std::size_t i = 0; i < right.size(); ++i)
+            in_.names.bind(right[i], in_.names.store(std::move(results[i])), one.origin);
         if (in_.code.origin(one.origin).macro.empty())
             for (operation_remark const& said : step.remarks())
                 in_.warn(one, said.code, said.key, said.message);
