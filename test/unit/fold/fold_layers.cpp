@@ -8,20 +8,20 @@
 
 using namespace tool;
 
+BOOST_AUTO_TEST_SUITE(fold_layers)
+
 namespace {
 
 bool is_tensor(std::string const& name) { return name.find("tmp") == name.npos; }
 
 /// What texts become; all that can be folded is.
-name_list folded(name_list const& texts) {
-    return texts_of(by_layers(lines_of(texts), is_tensor, [](std::size_t) { return true; }));
+name_list folded(name_list const& lines) {
+    return texts_of(by_layers(lines_of(lines), is_tensor, [](std::size_t) { return true; }));
 }
 
 using texts = name_list;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(fold_layers)
 
 BOOST_AUTO_TEST_CASE(statements_of_all_layers_are_one) {
     BOOST_TEST(folded({"l.0.a -> m.0.b", "x -> y", "l.1.a -> m.1.b"}) ==

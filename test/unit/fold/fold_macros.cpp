@@ -8,19 +8,19 @@
 
 using namespace tool;
 
+BOOST_AUTO_TEST_SUITE(fold_macros)
+
 namespace {
 
 /// Temporaries are called t and something.
-name_list folded(name_list const& texts) {
+name_list folded(name_list const& lines) {
     return texts_of(
-        with_macros(lines_of(texts), [](std::string const& name) { return name[0] != 't'; }));
+        with_macros(lines_of(lines), [](std::string const& name) { return name[0] != 't'; }));
 }
 
 using texts = name_list;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(fold_macros)
 
 BOOST_AUTO_TEST_CASE(a_fused_tensor_is_taken_apart_and_put_together) {
     BOOST_TEST(folded({"w -> tg0, tu0, tg1, tu1, axis=0", "tg0, tg1 -> g, axis=0",
