@@ -73,12 +73,16 @@ index_vector vector_of(std::vector<index_t> const& numbers) {
     return index_vector(numbers.begin(), numbers.end());
 }
 
+/// A tensor that one rank cannot use is an error of `redistribute`, on all ranks.
 template <class StateDict, class Tensor>
 void add(StateDict& tensors, given_shard const& given, Tensor tensor) {
-    auto const& [key, shape, offset, elements] = given;
-    auto const seen = reshard::view(std::as_const(tensor));
-    box const region{vector_of(offset), seen.shape};
-    tensors.add(shard_descriptor{key, seen.dtype, vector_of(shape), region, {}}, tensor);
+    auto const describe = [&] {
+        auto const& [key, shape, offset, elements] = given;
+        auto const seen = reshard::view(std::as_const(tensor));
+        box const region{vector_of(offset), seen.shape};
+        return shard_descriptor{key, seen.dtype, vector_of(shape), region, {}};
+    };
+    tensors.add(describe, tensor);
 }
 
 template <class StateDict>

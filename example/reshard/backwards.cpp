@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "backwards.hpp"
+#include "findings.hpp"
 #include "job.hpp"
 #include "report.hpp"
 

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "findings.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
@@ -9,7 +10,6 @@
 #include "summary.hpp"
 
 #include <reshard/aoa/check.hpp>
-#include <reshard/aoa/words.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -18,10 +18,9 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <memory>
-#include <sstream>
-#include <tuple>
+#include <utility>
 
 namespace tool {
 
@@ -30,18 +29,6 @@ namespace {
 using namespace reshard;
 namespace json = boost::json;
 
-/// A finding as the report has it.
-struct reported {
-    std::string severity;
-    std::string code;
-    std::string key;
-    std::string message;
-    std::string file;
-    std::optional<aoa::place> where; ///< in the program
-    std::vector<std::string> chain;
-    std::string text; ///< for people
-};
-
 struct check_report {
     std::vector<reported> findings;
     detail::key_classes keys;
@@ -49,11 +36,7 @@ struct check_report {
     catalog made;        ///< what is not as it was, with the parts that the target cuts it into
     bool strict = false; ///< a warning is refused
 
-    std::size_t count(std::string_view severity) const {
-        return static_cast<std::size_t>(
-            std::count_if(findings.begin(), findings.end(),
-                          [&](reported const& one) { return one.severity == severity; }));
-    }
+    std::size_t count(std::string_view severity) const { return count_of(severity, findings); }
     bool ok() const { return count("error") == 0; }
     bool is_refused() const { return ok() && strict && count("warning") > 0; }
 };
@@ -74,45 +57,6 @@ catalog made_by(job const& all, detail::key_classes const& keys) {
     return catalog(std::move(made));
 }
 
-reported report_of(job const& all, aoa::finding const& one, job_files const& files) {
-    reported result{std::string(detail::name_of(one.level)),
-                    one.code,
-                    one.key,
-                    one.message,
-                    file_of(one, files),
-                    std::nullopt,
-                    aoa::macro_chain(all.code(), one.origin),
-                    text_of(all, one, files, kind_of(one) + ": ")};
-    if (is_placed(one))
-        result.where = all.code().place_at(one.where.first);
-    return result;
-}
-
-/// An error that stopped a stage: `file:line:column: kind: message`, then lines that show the
-/// place, then lines with the chain of macros. The parts behind the file need not be there.
-reported report_of(error const& problem, std::string const& file) {
-    std::string const text = problem.what();
-    std::istringstream lines(text);
-    std::string message, line;
-    std::getline(lines, message);
-    message = message.substr(std::min(message.size(), file.size() + 1));
-    reported result{"error", std::string(name(problem.code())), {}, {}, file, {}, {}, text};
-    std::istringstream head(message);
-    aoa::place where;
-    char colon = 0;
-    if (head >> where.line >> colon >> where.column >> colon) {
-        result.where = where;
-        std::getline(head, message);
-        message = message.substr(message.find(": ") + 1);
-    }
-    result.message = message.substr(std::min(message.size(), message.find_first_not_of(' ')));
-    constexpr std::string_view link = "  expanded by ";
-    while (std::getline(lines, line))
-        if (line.starts_with(link))
-            result.chain.push_back(line.substr(link.size()));
-    return result;
-}
-
 /// Runs a stage. An error in the program, or of the target's shards, is a finding; others are
 /// thrown.
 template <class Stage>
@@ -123,7 +67,8 @@ void find_errors(check_report& report, job_files const& files, Stage&& stage) {
         std::string const text = problem.what();
         bool const is_cover =
             problem.code() == errc::not_covered || problem.code() == errc::overlap;
-        if (!files.program.empty() && text.starts_with(files.program + ":"))
+        bool const is_unread = problem.code() == errc::missing_file || problem.code() == errc::io;
+        if (!is_unread && !files.program.empty() && text.starts_with(files.program + ":"))
             report.findings.push_back(report_of(problem, files.program));
         else if (is_cover)
             report.findings.push_back(
@@ -133,10 +78,23 @@ void find_errors(check_report& report, job_files const& files, Stage&& stage) {
     }
 }
 
-/// What there is to say of a layout file besides; each text begins with the file.
-reported note_of(std::string const& text, std::string const& file) {
-    std::string const message = text.substr(std::min(text.size(), file.size() + 2));
-    return {"note", "layout", {}, message, file, std::nullopt, {}, file + ": note: " + message};
+/// What was noticed when the source was opened: each text begins with its path.
+void add_warnings(check_report& report, source_spec const& source) {
+    if (!source.checkpoint)
+        return;
+    for (std::string const& text : source.checkpoint->warnings) {
+        std::string const place = source.path + ": ";
+        std::string const message = text.starts_with(place) ? text.substr(place.size()) : text;
+        report.findings.push_back({"warning",
+                                   "checkpoint",
+                                   {},
+                                   message,
+                                   source.path,
+                                   {},
+                                   {},
+                                   place + "warning: " + message,
+                                   place + message});
+    }
 }
 
 void add_findings(check_report& report, job const& all, catalog const& source,
@@ -144,10 +102,9 @@ void add_findings(check_report& report, job const& all, catalog const& source,
     aoa::program_report found{all.code(), all.expanded.findings, {}, {}};
     if (all.expanded.is_complete)
         found = aoa::check(all.expanded, all.lowered, source, all.wanted ? &*all.wanted : nullptr);
-    for (aoa::finding const& one : found.findings)
-        report.findings.push_back(report_of(all, one, files));
-    for (std::string const& text : all.notes)
-        report.findings.push_back(note_of(text, files.target));
+    found.findings.insert(found.findings.end(), all.notes.begin(), all.notes.end());
+    std::ranges::move(reports_of(all.code(), found.findings, files),
+                      std::back_inserter(report.findings));
     report.keys = std::move(found.keys);
     report.made = made_by(all, report.keys);
     report.why_not = why_not_invertible(found);
@@ -157,6 +114,7 @@ check_report make_report(job_files const& files) {
     source_spec const source = read_source(files.source);
     check_report report;
     report.strict = files.strict_warnings;
+    add_warnings(report, source);
     job all;
     find_errors(report, files, [&] {
         all = make_job(source.held, files);
@@ -214,61 +172,6 @@ json::object json_of(check_report const& report) {
             {"why_not", reason.empty() ? json::value(nullptr) : json::value(json_text(reason))}};
 }
 
-/// Findings that say the same of several tensors: the first one, and the keys of the others.
-struct finding_group {
-    reported const* first;
-    std::vector<std::string> others;
-    std::size_t nameless = 0; ///< more of them, of no tensor
-};
-
-/// What a key that nothing makes, or that lies apart from its scales, has in common with that of
-/// other layers; empty for other findings.
-std::string missing_kind(reported const& one) {
-    bool const is_of_layout =
-        one.code == name(errc::unknown_key) || one.code == name(errc::bad_layout);
-    bool const is_missing = one.severity == "error" && !one.where && is_of_layout;
-    return is_missing ? without_numbers(one.key) : "";
-}
-
-/// The statement that says of all keys of a kind that they have no source, where one does.
-std::string addition_of(std::string const& kind) {
-    std::size_t const star = kind.find('*');
-    bool const is_plain =
-        std::ranges::all_of(kind, [](char c) { return c == '*' || aoa::is_plain_char(c); });
-    if (star == kind.npos || kind.rfind('*') != star || !is_plain)
-        return {};
-    return "_ -> " + kind.substr(0, star) + "$LAYER_ID" + kind.substr(star + 1);
-}
-
-std::vector<finding_group> groups_of(std::vector<reported> const& findings) {
-    std::vector<finding_group> groups;
-    std::map<std::tuple<std::string, std::string, std::size_t, std::size_t, std::string>,
-             std::size_t>
-        places;
-    for (reported const& one : findings) {
-        auto const where = one.where.value_or(aoa::place{0, 0});
-        auto const [place, is_new] = places.emplace(
-            std::tuple(one.severity, one.code, where.line, where.column, missing_kind(one)),
-            groups.size());
-        bool const is_alone = one.severity == "error" ? !one.where && missing_kind(one).empty()
-                                                      : one.key.empty() && !one.where;
-        if (is_new || is_alone)
-            groups.push_back({&one, {}});
-        else if (one.key.empty())
-            ++groups[place->second].nameless;
-        else
-            groups[place->second].others.push_back(one.key);
-    }
-    return groups;
-}
-
-/// What to write for all keys of a group of which each message says what to write for one.
-std::string all_at_once(finding_group const& group) {
-    std::string const statement = addition_of(missing_kind(*group.first));
-    bool const can_add = group.first->message.find("write  _ -> ") != std::string::npos;
-    return can_add && !statement.empty() ? "; for all at once  " + statement : "";
-}
-
 /// `3 errors, 1 warning`.
 std::string counts_text(check_report const& report) {
     std::size_t const errors = report.count("error"), warnings = report.count("warning");
@@ -279,38 +182,29 @@ std::string counts_text(check_report const& report) {
            (warnings > 0 ? ", " + counted(warnings, "warning") : "");
 }
 
-std::string shown_text(finding_group const& group) {
-    std::string text = group.first->text;
-    if (!group.others.empty())
-        text += "\n  the same for " + listed(group.others) + all_at_once(group);
-    if (group.nameless > 0)
-        text += "\n  the same " + counted(group.nameless, "more time");
+/// What becomes of keys, by kind.
+std::string text_of(detail::key_classes const& keys) {
+    std::string text;
+    for (auto const& [what, list] :
+         {std::pair{"identity", &keys.identity}, std::pair{"renamed", &keys.renamed},
+          std::pair{"transformed", &keys.transformed}, std::pair{"added", &keys.added},
+          std::pair{"removed", &keys.removed}})
+        if (!list->empty())
+            text += std::string(what) + ": " + grouped(static_cast<index_t>(list->size())) + ": " +
+                    listed(*list) + "\n";
     return text;
 }
 
-/// A note behind `note: `, as on standard error, where all notes go.
-std::string without_kind(std::string text) {
-    constexpr std::string_view kind = "note: ";
-    if (std::size_t const place = text.find(kind); place != text.npos)
-        text.erase(place, kind.size());
-    return text;
-}
-
+/// The answer; notes go to standard error, as those of all commands do.
 std::string text_of(check_report const& report) {
     std::string text;
     for (finding_group const& group : groups_of(report.findings)) {
         if (group.first->severity == "note")
-            note(without_kind(shown_text(group)));
+            note(group.first->plain + same_text(group));
         else
-            text += shown_text(group) + "\n";
+            text += group.first->text + same_text(group) + "\n";
     }
-    for (auto const& [what, keys] :
-         {std::pair{"identity", &report.keys.identity}, std::pair{"renamed", &report.keys.renamed},
-          std::pair{"transformed", &report.keys.transformed},
-          std::pair{"added", &report.keys.added}, std::pair{"removed", &report.keys.removed}})
-        if (!keys->empty())
-            text += std::string(what) + ": " + grouped(static_cast<index_t>(keys->size())) + ": " +
-                    listed(*keys) + "\n";
+    text += text_of(report.keys);
     text += report.made.empty() ? "" : tensor_table(report.made, false);
     text += report.why_not.empty() ? "invertible\n" : "not invertible: " + report.why_not + "\n";
     return text + counts_text(report) + "\n";

@@ -2,12 +2,17 @@
 
 #include "command.hpp"
 
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/storage/found_saves.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <system_error>
 
 namespace tool {
 
@@ -22,6 +27,25 @@ CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name
 namespace {
 
 bool is_latest(std::filesystem::path const& path) { return path.filename() == "@latest"; }
+
+/// The directory in which something is, or is to be.
+std::filesystem::path parent_of(std::filesystem::path const& path) {
+    std::filesystem::path const plain = path.has_filename() ? path : path.parent_path();
+    return plain.has_parent_path() ? plain.parent_path() : ".";
+}
+
+/// Whether a directory is that checkpoint, or has what only checkpoints have.
+bool is_checkpoint(std::filesystem::path const& directory, std::string const& known) {
+    namespace detail = reshard::detail;
+    std::error_code ignored;
+    if (std::filesystem::equivalent(directory, known, ignored))
+        return true;
+    std::string_view const names[] = {detail::save_record_name, detail::hf_index_name,
+                                      detail::hf_single_name};
+    return std::ranges::any_of(names, [&](std::string_view name) {
+        return std::filesystem::exists(directory / name, ignored);
+    });
+}
 
 } // namespace
 
@@ -53,6 +77,27 @@ CLI::Option* add_written(CLI::App& command, std::string const& name, std::string
                                : std::string();
     };
     return command.add_option(name, path, what)->required()->check(complaint, "");
+}
+
+CLI::Option* add_directory(CLI::App& command, std::string const& name, std::string& path,
+                           std::string const& what) {
+    auto const complaint = [](std::string const& text) {
+        return std::filesystem::path(text).extension() == ".safetensors"
+                   ? "'" + text + "' is the name of a file, and a directory is written; give " +
+                         "another name, or write one file with reshard merge"
+                   : std::string();
+    };
+    return add_written(command, name, path, what)->check(complaint, "");
+}
+
+void check_outside(processes const& world, std::string const& target, std::string const& source) {
+    reshard::agree_on(world, [&] {
+        std::filesystem::path const parent = parent_of(target);
+        if (world.rank() == 0 && is_checkpoint(parent, source))
+            reshard::fail(reshard::errc::unsupported, target, ": lies in the checkpoint ",
+                          parent.string(),
+                          ", and would be lost where that is replaced; give a target outside it");
+    });
 }
 
 outcome on_first(processes const& world, std::function<outcome()> const& work) {

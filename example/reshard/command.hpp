@@ -71,6 +71,16 @@ CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& 
 CLI::Option* add_written(CLI::App& command, std::string const& name, std::string& path,
                          std::string const& what);
 
+/// The same for a directory: no file has its name.
+CLI::Option* add_directory(CLI::App& command, std::string const& name, std::string& path,
+                           std::string const& what);
+
+/// Refuses a target in the directory of a checkpoint, of `source` above all: whoever replaces that
+/// would lose it.
+///
+/// \par Collective every process
+void check_outside(processes const& world, std::string const& target, std::string const& source);
+
 /// Runs work that reads files on the first process alone; all of them have its outcome or its
 /// error.
 outcome on_first(processes const& world, std::function<outcome()> const& work);

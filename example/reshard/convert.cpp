@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "findings.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
@@ -51,8 +52,8 @@ convert_report run_convert(processes const& world, convert_command const& option
     agree_on(world, [&] {
         all = make_sound_job(source.files_layout(), options.files);
         if (world.rank() == 0)
-            print_notes(all, options.files);
-        warnings += count_warnings(all.findings());
+            say_notes(all, options.files);
+        warnings += count_warnings(all);
         refuse_warnings(warnings, options.files);
     });
     detail::write_options const writing{.replace = options.force,
@@ -100,6 +101,7 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.files.source);
     std::size_t warnings = say_warnings(world, source);
+    check_outside(world, options.directory, options.files.source);
     convert_report const report = with_force_hint(options.directory, options.force, [&] {
         return run_convert(world, options, source, warnings);
     });
@@ -112,13 +114,29 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     return converted(world, report, watch.seconds(), headline, as_json);
 }
 
+/// Options of how it is read and written.
+void add_writing(CLI::App& command, invocation& chosen, convert_command& options) {
+    add_force(command, options.force);
+    command.add_flag("--no-verify", options.no_verify,
+                     "Do not compare what is read with the digests saved with it");
+    command.add_flag("--verify", options.verify,
+                     "Read again what was written, and compare it with its digests");
+    command.add_flag("--no-carry", options.no_carry,
+                     "Do not copy the files beside the source that hold no tensors");
+    add_path(command, chosen, "--base", options.base,
+             "Write a delta: only what differs from this checkpoint of the same layout, without "
+             "which it cannot be read");
+    add_numbers(command, options.numbers);
+    add_shard_size(command, options.shard_bytes,
+                   "The most bytes of a file of a Hugging Face directory");
+    add_progress(command, options.progress);
+}
+
 } // namespace
 
 std::size_t say_warnings(processes const& world, checkpoint const& source) {
-    if (world.rank() == 0)
-        for (std::string const& warning : source.metadata().warnings)
-            say("warning", warning);
-    return source.metadata().warnings.size();
+    auto const& texts = source.metadata().warnings;
+    return world.rank() == 0 ? say_warnings(texts) : texts.size();
 }
 
 std::string headline_of(std::string const& target, std::string const& source, index_t keys) {
@@ -149,8 +167,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
         "  reshard convert model fused --program fuse.aoa\n"
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
-    add_written(*command, "TARGET", options->directory,
-                "The directory that is to be written; its parent exists");
+    add_directory(*command, "TARGET", options->directory,
+                  "The directory that is to be written; its parent exists");
     add_reverse(*command, options->files, add_program(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,
@@ -163,20 +181,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_cut_fused(*command, options->files);
     add_strict(*command, options->files);
     add_strict_warnings(*command, options->files);
-    add_force(*command, options->force);
-    command->add_flag("--no-verify", options->no_verify,
-                      "Do not compare what is read with the digests saved with it");
-    command->add_flag("--verify", options->verify,
-                      "Read again what was written, and compare it with its digests");
-    command->add_flag("--no-carry", options->no_carry,
-                      "Do not copy the files beside the source that hold no tensors");
-    add_path(*command, chosen, "--base", options->base,
-             "Write a delta: only what differs from this checkpoint of the same layout, without "
-             "which it cannot be read");
-    add_numbers(*command, options->numbers);
-    add_shard_size(*command, options->shard_bytes,
-                   "The most bytes of a file of a Hugging Face directory");
-    add_progress(*command, options->progress);
+    add_writing(*command, chosen, *options);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return convert_checkpoint(world, *options, chosen.json);

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "findings.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
@@ -22,14 +23,11 @@ outcome expand(job_files const& files, bool as_json) {
     if (all.expanded.first_error)
         fail(*all.expanded.first_error,
              aoa::describe(all.code(), *aoa::first_error_of(all.expanded.findings)));
-    print_findings(all.expanded.findings, all, files);
+    say_findings(reports_of(all.code(), all.expanded.findings, files));
     std::vector<std::string> const lines = statement_lines(all.code(), source.held);
     if (as_json)
         return json_outcome(json_statements(all.code(), lines));
-    std::string text;
-    for (std::string const& line : lines)
-        text += line + "\n";
-    return {.text = text, .is_program = true};
+    return {.text = joined_lines(lines), .is_program = true};
 }
 
 } // namespace

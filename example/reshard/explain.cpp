@@ -1,27 +1,23 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "explained.hpp"
+#include "given_box.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
 #include "spec.hpp"
 
 #include <reshard/aoa/place.hpp>
-#include <reshard/aoa/statement_trace.hpp>
 #include <reshard/core/index_vector.hpp>
-#include <reshard/expr/explain.hpp>
-#include <reshard/expr/slice.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace tool {
@@ -38,261 +34,6 @@ struct explain_options {
     std::string region;
     bool all = false; ///< also what does not fit on a screen
 };
-
-/// A piece with all that can be said of it.
-struct explained {
-    piece geometry;
-    std::string target_key;
-    std::string source_key; ///< empty: zeros
-    std::string file;       ///< empty: the source is a layout
-    index_t first_byte = 0;
-    index_t last_byte = 0; ///< behind the last one
-    std::vector<std::string> statements;
-    std::vector<aoa::text_span> written = {}; ///< the statements as the user wrote them, in order
-    std::vector<holder_t> source_ranks = {};  ///< empty: the source is a checkpoint
-    std::vector<holder_t> target_ranks = {};  ///< empty: no target is known
-};
-
-/// The ranks of a layout that hold some of a box, ascending.
-std::vector<holder_t> ranks_of(layout const& held, std::string const& key, box const& region) {
-    tensor_layout const* const tensor = held.find(key);
-    std::set<holder_t> ranks;
-    detail::tensor_shards const shards = tensor ? held.shards_of(*tensor) : detail::tensor_shards();
-    for (std::size_t i = 0; tensor && i < shards.size(); ++i)
-        for (box const& one : shards.boxes(i))
-            if (auto const common = intersect(one, region);
-                common && !reshard::detail::is_empty(*common))
-                ranks.insert(shards.holder(i));
-    return {ranks.begin(), ranks.end()};
-}
-
-[[noreturn]] void fail_box(std::string const& text) {
-    fail(
-        errc::usage,
-        "reshard explain: '" + text +
-            "' is not a box; give an interval per axis, as in --box 0:2,3:4, or ':' for all of it");
-}
-
-index_t number_in(std::string const& whole, std::string_view digits) {
-    index_t number = 0;
-    auto const [end, problem] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (problem != std::errc() || end != digits.data() + digits.size() || number < 0)
-        fail_box(whole);
-    return number;
-}
-
-/// `0:2,3:4` or, as a slice has it, `[0:2, :]`; the empty text is the box of a scalar.
-std::vector<detail::axis_range> parse_box(std::string const& text) {
-    std::string plain = text;
-    std::erase(plain, ' ');
-    if (plain.size() > 1 && plain.front() == '[' && plain.back() == ']')
-        plain = plain.substr(1, plain.size() - 2);
-    std::vector<detail::axis_range> ranges;
-    for (std::size_t begin = 0; begin < plain.size();) {
-        std::size_t const end = std::min(plain.find(',', begin), plain.size());
-        std::string_view const interval = std::string_view(plain).substr(begin, end - begin);
-        std::size_t const colon = interval.find(':');
-        if (colon == interval.npos)
-            fail_box(text);
-        detail::axis_range range;
-        if (colon > 0)
-            range.first = number_in(text, interval.substr(0, colon));
-        if (colon + 1 < interval.size())
-            range.last = number_in(text, interval.substr(colon + 1));
-        if (range.last && *range.last < range.first)
-            fail_box(text);
-        ranges.push_back(range);
-        begin = end + 1;
-    }
-    return ranges;
-}
-
-/// The box of those ranges in a tensor of that shape, or of one that has not been found.
-box box_in(std::vector<detail::axis_range> const& ranges,
-           std::optional<index_vector> const& shape) {
-    box region;
-    for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
-        index_t const first = ranges[axis].first;
-        bool const is_known = shape && axis < shape->size() && (*shape)[axis] >= first;
-        region.offset.push_back(first);
-        region.shape.push_back(ranges[axis].last.value_or(is_known ? (*shape)[axis] : first) -
-                               first);
-    }
-    return region;
-}
-
-/// Says where in its file a piece lies: from its first element to its last.
-void find_bytes(explained& one, checkpoint_metadata const& checkpoint, std::size_t tensor,
-                std::size_t number) {
-    detail::checkpoint_shard const& shard = checkpoint.tensors[tensor].shards[number];
-    box const source = detail::relative_to(one.geometry.source_box(), shard.region.offset);
-    index_vector last = source.offset;
-    for (std::size_t axis = 0; axis < last.size(); ++axis)
-        last[axis] += source.shape[axis] - 1;
-    index_t const skipped = shard.flat ? shard.flat->begin : 0;
-    index_t const element_bits = bits(one.geometry.stored);
-    index_t const begin = detail::ravel_index(source.offset, shard.region.shape) - skipped;
-    index_t const end = detail::ravel_index(last, shard.region.shape) - skipped + 1;
-    one.file = checkpoint.files[shard.file].path.filename().string();
-    one.first_byte = static_cast<index_t>(shard.begin) + begin * element_bits / 8;
-    one.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
-}
-
-/// Pieces with all that can be said of them, cut at the borders of shards where the source is a
-/// checkpoint.
-class explainer {
-public:
-    explainer(source_spec const& source, job const& all, bool cuts_at_ranks)
-        : source_(source),
-          all_(all),
-          cuts_at_ranks_(cuts_at_ranks),
-          trace_(all.code()),
-          lines_(statement_lines(all.code(), source.held)) {}
-
-    /// What makes up a box of a target tensor, by target offset.
-    std::vector<explained> target(std::string const& key, std::optional<box> const& region) {
-        std::vector<explained> found;
-        for (piece const& piece : reshard::explain(all_.map(), key, region))
-            add(piece, key, found);
-        std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
-            return a.geometry.target_offset < b.geometry.target_offset;
-        });
-        return found;
-    }
-
-    /// What becomes of a box of a source tensor, by source offset.
-    std::vector<explained> source(std::string const& key, std::optional<box> const& region) {
-        std::vector<explained> found;
-        for (detail::destination const& one :
-             reshard::detail::explain_source(all_.map(), key, region))
-            add(one.part, one.key, found);
-        std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
-            return a.geometry.source_offset < b.geometry.source_offset;
-        });
-        return found;
-    }
-
-private:
-    void add(piece const& piece, std::string const& target, std::vector<explained>& found) {
-        std::size_t const first = found.size();
-        add_pieces(piece, target, found);
-        for (std::size_t i = first; i < found.size(); ++i)
-            complete(found[i]);
-    }
-
-    /// Adds who holds a piece, and the statements as they stand in the program.
-    void complete(explained& one) {
-        box const source = one.geometry.source_box(), target = one.geometry.target_box();
-        if (!source_.checkpoint && !one.source_key.empty())
-            one.source_ranks = ranks_of(source_.held, one.source_key, source);
-        if (all_.target)
-            one.target_ranks = ranks_of(*all_.target, one.target_key, target);
-        for (std::size_t const i : numbers(one.source_key, one.target_key)) {
-            aoa::text_span const where = all_.code().statements()[i].where;
-            if (std::ranges::find(one.written, where) == one.written.end())
-                one.written.push_back(where);
-        }
-    }
-
-    void add_pieces(piece const& piece, std::string const& target, std::vector<explained>& found) {
-        if (piece.source == detail::zero_source)
-            return found.push_back({piece, target, {}, {}, 0, 0, statements({}, target)});
-        std::string const key(all_.map().sources().key(piece.source));
-        tensor_layout const* const held = source_.held.find(key);
-        if (!source_.checkpoint && !cuts_at_ranks_)
-            return found.push_back({piece, target, key, {}, 0, 0, statements(key, target)});
-        for (detail::located_piece const& located :
-             detail::locate(piece, detail::listed(source_.held.spread_of(*held)))) {
-            found.push_back({located.part, target, key, {}, 0, 0, statements(key, target)});
-            if (source_.checkpoint)
-                find_bytes(found.back(), *source_.checkpoint,
-                           static_cast<std::size_t>(held - source_.held.tensors.data()),
-                           located.shard);
-        }
-    }
-
-    std::vector<std::size_t> const& numbers(std::string const& source, std::string const& target) {
-        auto const [known, is_new] = numbers_.try_emplace({source, target});
-        if (is_new)
-            known->second =
-                source.empty() ? trace_.leading_to(target) : trace_.between(source, target);
-        return known->second;
-    }
-
-    std::vector<std::string> statements(std::string const& source, std::string const& target) {
-        std::vector<std::string> texts;
-        for (std::size_t const i : numbers(source, target))
-            texts.push_back(lines_[i]);
-        return texts;
-    }
-
-    source_spec const& source_;
-    job const& all_;
-    bool cuts_at_ranks_; ///< also where the source is a layout, whose ranks hold shards
-    aoa::statement_trace trace_;
-    std::vector<std::string> lines_;
-    /// By source key and target key.
-    std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> numbers_;
-};
-
-/// Where two offsets differ if they differ along one axis only; else as many as there are axes.
-std::size_t only_difference(index_vector const& a, index_vector const& b) {
-    std::size_t found = a.size();
-    for (std::size_t axis = 0; axis < a.size(); ++axis)
-        if (a[axis] != b[axis]) {
-            if (found < a.size())
-                return a.size();
-            found = axis;
-        }
-    return found;
-}
-
-/// Whether nothing but the place of two pieces differs.
-bool are_alike(explained const& a, explained const& b) {
-    piece const &p = a.geometry, &q = b.geometry;
-    return !p.joins.any() && !q.joins.any() && p.source == q.source && p.stored == q.stored &&
-           p.order == q.order && p.casts == q.casts && a.target_key == b.target_key &&
-           a.file == b.file && a.source_ranks == b.source_ranks && a.target_ranks == b.target_ranks;
-}
-
-/// Makes one piece of two where the second goes on behind the first, on both sides.
-bool joins_to(explained& a, explained const& b) {
-    piece &p = a.geometry, q = b.geometry;
-    std::size_t const axis = only_difference(p.target_offset, q.target_offset);
-    if (!are_alike(a, b) || axis >= p.extent.size())
-        return false;
-    index_t const extent = q.extent[axis];
-    q.extent[axis] = p.extent[axis];
-    q.target_offset[axis] -= p.extent[axis];
-    if (p.source != detail::zero_source)
-        q.source_offset[static_cast<std::size_t>(
-            detail::axes_of(p.order, p.extent.size())[axis])] -= p.extent[axis];
-    if (p != q)
-        return false;
-    p.extent[axis] += extent;
-    a.first_byte = std::min(a.first_byte, b.first_byte);
-    a.last_byte = std::max(a.last_byte, b.last_byte);
-    return true;
-}
-
-/// Pieces that lie side by side on both sides as one.
-std::vector<explained> joined(std::vector<explained> pieces) {
-    std::size_t const ndim = pieces.empty() ? 0 : pieces[0].geometry.ndim();
-    for (std::size_t axis = ndim; axis-- > 0;) {
-        std::ranges::stable_sort(pieces, {}, [axis](explained const& one) {
-            index_vector offset = one.geometry.target_offset;
-            index_t const along = std::exchange(offset[axis], 0);
-            return std::tuple(one.target_key, offset, along);
-        });
-        std::vector<explained> rows;
-        for (explained& one : pieces)
-            if (rows.empty() || !joins_to(rows.back(), one))
-                rows.push_back(std::move(one));
-        pieces = std::move(rows);
-    }
-    return pieces;
-}
 
 /// In the order of their places in the target, or in the source.
 std::vector<explained> in_order(std::vector<explained> pieces, bool of_source) {
@@ -475,32 +216,50 @@ std::optional<index_vector> shape_of(source_spec const& source, job const& all,
     return held ? std::optional(source.held.shape_of(*held)) : std::nullopt;
 }
 
-outcome explain(explain_options const& options, bool as_json) {
+/// All pieces of the box that is asked for.
+std::vector<explained> pieces_of(source_spec const& source, job const& all,
+                                 explain_options const& options, bool cuts_at_ranks) {
     auto const ranges = parse_box(options.region);
-    source_spec const source = read_source(options.files.source);
-    job const all = make_sound_job(source.held, options.files);
+    std::optional<box> region;
+    if (!options.region.empty())
+        region = box_in(ranges, shape_of(source, all, options));
+    return options.source_key.empty()
+               ? explain_target(source, all, options.key, region, cuts_at_ranks)
+               : explain_source(source, all, options.source_key, region, cuts_at_ranks);
+}
+
+outcome json_of(std::vector<explained> const& pieces, explain_options const& options) {
     bool const forward = !options.source_key.empty();
-    std::string const& key = forward ? options.source_key : options.key;
-    auto const pieces = with_files(options.files, [&] {
-        explainer way(source, all, !as_json);
-        std::optional<box> const region =
-            options.region.empty() ? std::nullopt
-                                   : std::optional(box_in(ranges, shape_of(source, all, options)));
-        return forward ? way.source(key, region) : way.target(key, region);
-    });
     json::array list;
     for (explained const& one : pieces) {
         list.push_back(json_of(one));
         if (forward)
             list.back().as_object()["target_key"] = json_text(one.target_key);
     }
+    return json_outcome(
+        {{forward ? "source_key" : "key", forward ? options.source_key : options.key},
+         {"pieces", std::move(list)}});
+}
+
+outcome text_of(std::vector<explained> const& pieces, job const& all,
+                explain_options const& options) {
+    bool const forward = !options.source_key.empty();
     std::string const text = text_of(pieces, all, forward, options.all);
-    if (as_json)
-        return json_outcome({{forward ? "source_key" : "key", key}, {"pieces", std::move(list)}});
-    if (text.empty() && !options.region.empty())
-        return {(forward ? "no target uses any element of the box " : "no element is in the box ") +
-                options.region + " of '" + key + "'\n"};
-    return {text.empty() && forward ? "no target uses '" + key + "'\n" : text};
+    if (!text.empty() || (options.region.empty() && !forward))
+        return {text};
+    if (options.region.empty())
+        return {"no target uses '" + options.source_key + "'\n"};
+    return {(forward ? "no target uses any element of the box " : "no element is in the box ") +
+            options.region + " of '" + (forward ? options.source_key : options.key) + "'\n"};
+}
+
+outcome explain(explain_options const& options, bool as_json) {
+    parse_box(options.region); // a wrong one is told before anything is read
+    source_spec const source = read_source(options.files.source);
+    job const all = make_sound_job(source.held, options.files);
+    auto const pieces =
+        with_files(options.files, [&] { return pieces_of(source, all, options, !as_json); });
+    return as_json ? json_of(pieces, options) : text_of(pieces, all, options);
 }
 
 } // namespace

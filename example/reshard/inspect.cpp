@@ -95,9 +95,6 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
 }
 
 json::object json_of(checkpoint_metadata const& checkpoint) {
-    json::array files;
-    for (detail::checkpoint_file const& file : checkpoint.files)
-        files.emplace_back(file.path.filename().string());
     json::object tensors;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
         json::array shards;
@@ -115,7 +112,7 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
     for (auto const& [key, value] : checkpoint.metadata)
         metadata[json_text(key)] = json_text(value);
     json::object all{{"format", json_text(checkpoint.format)},
-                     {"files", std::move(files)},
+                     {"files", json_texts(file_names(checkpoint))},
                      {"bytes", bytes_of(checkpoint)},
                      {"tensors", std::move(tensors)},
                      {"metadata", std::move(metadata)}};
@@ -149,15 +146,13 @@ std::string alias_text(checkpoint_metadata const& checkpoint) {
 /// \pre `checkpoint` is without its aliases as tensors
 std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
     layout const held = layout_of(checkpoint);
-    std::vector<std::string> names;
-    for (detail::checkpoint_file const& file : checkpoint.files)
-        names.push_back(file.path.filename().string());
     std::string text = checkpoint.path.string() + ": " + bold(checkpoint.format) + ", " +
                        counted(checkpoint.tensors.size(), "tensor") + ", " +
                        grouped(bytes_of(checkpoint)) + " bytes in " +
                        counted(checkpoint.files.size(), "file") + "\n";
-    return text + record_text(checkpoint) + delta_text(checkpoint) + holder_table(held, names) +
-           tensor_table(held, all) + alias_text(checkpoint);
+    return text + record_text(checkpoint) + delta_text(checkpoint) +
+           holder_table(held, file_names(checkpoint)) + tensor_table(held, all) +
+           alias_text(checkpoint);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
@@ -165,8 +160,7 @@ outcome inspect(inspect_options const& options, bool as_json) {
                                                           ? detail::safetensors_mode::compatible
                                                           : detail::safetensors_mode::strict};
     checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
-    for (std::string const& warning : checkpoint.warnings)
-        note(warning);
+    say_warnings(checkpoint.warnings);
     if (!options.report.empty())
         detail::write_whole_file(options.report, inspect_page(checkpoint, json_of(checkpoint)));
     return as_json ? json_outcome(json_of(checkpoint))

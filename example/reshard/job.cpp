@@ -2,6 +2,7 @@
 
 #include "job.hpp"
 #include "backwards.hpp"
+#include "findings.hpp"
 #include "report.hpp"
 #include "spec.hpp"
 
@@ -9,13 +10,11 @@
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
 #include <reshard/expr/fused_outputs.hpp>
-#include <reshard/expr/losses.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
 namespace tool {
@@ -86,17 +85,29 @@ void note_unwritten(job& all, std::vector<std::string> const& keys, job_files co
                         counted(keys.size(), "key") + " that the program yields: " + listed(keys);
 }
 
+/// A finding that is about no place of the program.
+aoa::finding unplaced(aoa::severity level, std::string_view code, std::string key,
+                      std::string message) {
+    return {level, std::string(code), std::move(key), std::move(message), {}, 0};
+}
+
+/// Adds an error that the target makes, not the program.
+void add_error(job& all, errc code, std::string key, std::string message) {
+    all.lowered.findings.push_back(
+        unplaced(aoa::severity::error, name(code), std::move(key), std::move(message)));
+    if (!all.lowered.first_error)
+        all.lowered.first_error = code;
+}
+
 void add_mismatch(job& all, aoa::severity level, detail::key_mismatch const& keys) {
     for (auto const& [code, words, list] :
          {std::tuple("unexpected", "is wanted but not available", &keys.unexpected),
           std::tuple("missing", "is available but not wanted", &keys.missing)})
         for (std::string const& key : *list)
-            all.lowered.findings.push_back({level,
-                                            level == aoa::severity::error ? "unknown_key" : code,
-                                            key,
-                                            "'" + key + "' " + words,
-                                            {},
-                                            0});
+            if (std::string const text = "'" + key + "' " + words; level == aoa::severity::error)
+                add_error(all, errc::unknown_key, key, text);
+            else
+                all.lowered.findings.push_back(unplaced(level, code, key, text));
 }
 
 /// What the strictness makes of keys that only one side has: findings, and rows that are left out.
@@ -107,8 +118,6 @@ void judge_keys(job& all, detail::layout_table& table, std::vector<std::string> 
     add_mismatch(all, aoa::severity::error, all.verdict.raise);
     add_mismatch(all, aoa::severity::warning, all.verdict.log);
     add_mismatch(all, aoa::severity::note, all.verdict.give_back);
-    if (!all.verdict.raise.empty() && !all.lowered.first_error)
-        all.lowered.first_error = errc::unknown_key;
     std::erase_if(table.rows, [&](detail::layout_row const& row) {
         return std::ranges::binary_search(all.verdict.left_out, row.key);
     });
@@ -159,18 +168,20 @@ std::string cut_anew(mapping const& program, catalog_entry const& wanted, catalo
 
 /// Notes tensors that are named as fused ones are, where nothing says how they were made.
 void note_seemingly_fused(job& all, catalog const& source) {
-    std::string first;
-    std::size_t others = 0;
+    std::vector<std::string> cuts;
     for (catalog_entry const& wanted : *all.wanted)
         if (is_named_fused(wanted.key) && !all.map().fused().contains(wanted.key))
             if (std::string const text = cut_anew(all.map(), wanted, source); !text.empty())
-                (first.empty() ? first = text : (++others, first));
-    if (!first.empty())
-        all.notes.push_back(
-            "the layout cuts " + first +
-            (others > 0 ? " (and " + counted(others, "more key") + " so)" : "") +
+                cuts.push_back(text);
+    if (cuts.empty())
+        return;
+    std::string const others =
+        cuts.size() > 1 ? " (and " + counted(cuts.size() - 1, "more key") + " so)" : "";
+    all.notes.push_back(unplaced(
+        aoa::severity::note, "layout", {},
+        "the layout cuts " + cuts.front() + others +
             ": if several tensors are fused in it, part by part, ranks get rows of the wrong ones, "
-            "and a program has to make it anew (fused_qkv_old, fused_ffn)");
+            "and a program has to make it anew (fused_qkv_old, fused_ffn)"));
 }
 
 /// Says where the target cuts tensors that are fused, or seem to be.
@@ -178,33 +189,26 @@ void check_fused(job& all, layout const& held, catalog const& source, job_files 
     detail::carry_fused(all.lowered.map, held);
     if (!files.cut_fused)
         note_seemingly_fused(all, source);
-    if (auto const fault = detail::find_fused_fault(all.map(), *all.target)) {
-        bool const is_allowed = files.cut_fused;
-        all.lowered.findings.push_back(
-            {is_allowed ? aoa::severity::note : aoa::severity::error,
-             is_allowed ? "fused" : "bad_layout",
-             {},
-             *fault + (is_allowed ? std::string()
-                                  : "; where a job gathers the parts before it uses them, as FSDP "
-                                    "does, --cut-fused allows it"),
-             {},
-             0});
-        if (!is_allowed && !all.lowered.first_error)
-            all.lowered.first_error = errc::bad_layout;
-    }
+    auto const fault = detail::find_fused_fault(all.map(), *all.target);
+    if (fault && files.cut_fused)
+        all.notes.push_back(unplaced(aoa::severity::note, "fused", {}, *fault));
+    else if (fault)
+        add_error(all, errc::bad_layout, {},
+                  *fault + "; where a job gathers the parts before it uses them, as FSDP does, "
+                           "--cut-fused allows it");
 }
 
-/// Scales that the target does not put beside their blocks.
-void add_scales_apart(job& all) {
-    for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target)) {
-        all.lowered.findings.push_back({aoa::severity::error,
-                                        std::string(name(errc::bad_layout)),
-                                        one.key,
-                                        one.message,
-                                        {},
-                                        0});
-        all.lowered.first_error = errc::bad_layout;
-    }
+/// The layout that the target's table gives what the program yields, and what is wrong with it.
+void complete_target(job& all, detail::layout_table const& table, layout const& held,
+                     catalog const& source, job_files const& files) {
+    detail::completed_layout completed = detail::target_layout(table, catalog_of(all.map()));
+    all.target = std::move(completed.target);
+    for (std::string const& text : completed.notes) // each begins with the file
+        all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
+                                     text.substr(std::min(text.size(), table.file.size() + 2))));
+    check_fused(all, held, source, files);
+    for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target))
+        add_error(all, errc::bad_layout, one.key, one.message);
 }
 
 job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
@@ -226,48 +230,26 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
         judge_keys(all, table, std::move(missing), files);
     else if (files.strict.empty())
         note_unwritten(all, missing, files);
-    if (all.first_error())
-        return all;
-    detail::completed_layout completed = detail::target_layout(table, catalog_of(all.map()));
-    all.target = std::move(completed.target);
-    all.notes = std::move(completed.notes);
-    check_fused(all, held, source, files);
-    add_scales_apart(all);
+    if (!all.first_error())
+        complete_target(all, table, held, source, files);
     return all;
 }
 
-/// Says which tensors of the source no target uses, and which in part only.
-void note_losses(job const& all, job_files const& files) {
-    std::vector<std::string> unused, others;
-    std::string first;
-    for (detail::loss const& one : detail::losses_of(all.map())) {
-        detail::mapping_source const source = all.map().sources()[one.source];
-        if (one.what != detail::loss::kind::unused)
-            continue;
-        if (one.boxes[0] == whole(source.shape))
-            unused.push_back(one.key);
-        else if (first.empty())
-            first = "'" + one.key + "' " + detail::describe(one, source);
-        else
-            others.push_back(one.key);
-    }
-    if (!unused.empty())
-        note(files.source + ": nothing uses " + counted(unused.size(), "key") + ": " +
-             listed(unused));
-    if (!first.empty())
-        note(files.source + ": " + first +
-             (others.empty() ? ""
-                             : "; the same holds for " + counted(others.size(), "more key") + ": " +
-                                   listed(others)));
+/// How many errors there are besides the first.
+std::string others_of(std::vector<aoa::finding> const& findings) {
+    auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) - 1;
+    return count == 0 ? "" : "\n(and " + std::to_string(count) + " more; reshard check shows all)";
 }
 
-void note_zeros(job const& all) {
-    std::vector<std::string> zeros;
-    for (mapping_output const& output : all.map().outputs())
-        if (output.added)
-            zeros.push_back(output.key);
-    if (!zeros.empty())
-        note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
+/// Throws the first error of a job that has one.
+[[noreturn]] void fail_first(job const& all, errc code, job_files const& files) {
+    auto const findings = all.findings();
+    aoa::finding const& first = *aoa::first_error_of(findings);
+    bool const is_judged =
+        !is_placed(first) && first.code == name(errc::unknown_key) && !all.verdict.raise.empty();
+    if (is_judged)
+        fail(code, files.target + ": " + detail::describe(all.verdict.raise));
+    fail(code, report_of(all.code(), first, files).text + others_of(findings));
 }
 
 } // namespace
@@ -275,6 +257,7 @@ void note_zeros(job const& all) {
 std::vector<aoa::finding> job::findings() const {
     std::vector<aoa::finding> all = expanded.findings;
     all.insert(all.end(), lowered.findings.begin(), lowered.findings.end());
+    all.insert(all.end(), notes.begin(), notes.end());
     return all;
 }
 
@@ -301,23 +284,10 @@ void check_cover(job const& all, job_files const& files) {
     }
 }
 
-/// How many errors there are besides the first.
-std::string others_of(std::vector<aoa::finding> const& findings) {
-    auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) - 1;
-    return count == 0 ? "" : "\n(and " + std::to_string(count) + " more; reshard check shows all)";
-}
-
 job make_sound_job(layout const& source, job_files const& files) {
     job all = make_job(source, files);
-    if (auto const code = all.first_error()) {
-        auto const findings = all.findings();
-        aoa::finding const& first = *aoa::first_error_of(findings);
-        bool const is_judged = !is_placed(first) && first.code == name(errc::unknown_key) &&
-                               !all.verdict.raise.empty();
-        if (is_judged)
-            fail(*code, files.target + ": " + detail::describe(all.verdict.raise));
-        fail(*code, text_of(all, first, files, kind_of(first) + ": ") + others_of(findings));
-    }
+    if (auto const code = all.first_error())
+        fail_first(all, *code, files);
     check_cover(all, files);
     return all;
 }
@@ -325,75 +295,6 @@ job make_sound_job(layout const& source, job_files const& files) {
 std::vector<std::string> statement_lines(aoa::program const& code, layout const& source) {
     return aoa::print_lines(code,
                             [&](std::string_view key) { return source.find(key) != nullptr; });
-}
-
-std::string const& file_of(aoa::finding const& one, job_files const& files) {
-    bool const is_about_source = one.code == "unused" || one.code == "rounded";
-    return is_placed(one)                            ? files.program
-           : is_about_source || files.target.empty() ? files.source
-                                                     : files.target;
-}
-
-std::string text_of(job const& all, aoa::finding const& one, job_files const& files,
-                    std::string const& kind) {
-    if (is_placed(one))
-        return aoa::describe_as(all.code(), one, kind);
-    bool const is_error = one.level == aoa::severity::error;
-    return file_of(one, files) + ": " + (is_error ? "" : kind) + one.message;
-}
-
-/// The places of findings that say the same of several tensors, at one place of the program: the
-/// first one, then the others.
-std::vector<std::vector<std::size_t>> alike_findings(std::vector<aoa::finding> const& findings) {
-    std::vector<std::vector<std::size_t>> groups;
-    std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::size_t> places;
-    for (std::size_t i = 0; i < findings.size(); ++i) {
-        aoa::finding const& one = findings[i];
-        auto const [place, is_new] =
-            places.emplace(std::tuple(one.code, one.where.first, one.where.last), groups.size());
-        if (is_new || !is_placed(one) || one.key.empty())
-            groups.push_back({i});
-        else
-            groups[place->second].push_back(i);
-    }
-    return groups;
-}
-
-std::size_t count_warnings(std::vector<aoa::finding> const& findings) {
-    return static_cast<std::size_t>(
-        std::ranges::count(findings, aoa::severity::warning, &aoa::finding::level));
-}
-
-void refuse_warnings(std::size_t warnings, job_files const& files) {
-    if (warnings > 0 && files.strict_warnings)
-        fail(errc::unsupported, files.program.empty() ? files.source : files.program, ": ",
-             counted(warnings, "warning"), warnings == 1 ? " is" : " are",
-             " refused (--strict-warnings)");
-}
-
-std::size_t print_findings(std::vector<aoa::finding> const& findings, job const& all,
-                           job_files const& files) {
-    for (std::vector<std::size_t> const& group : alike_findings(findings)) {
-        aoa::finding const& first = findings[group[0]];
-        std::vector<std::string> others;
-        for (std::size_t i = 1; i < group.size(); ++i)
-            others.push_back(findings[group[i]].key);
-        say(std::string(detail::name_of(first.level)),
-            text_of(all, first, files, {}) +
-                (others.empty() ? "" : "\n  the same for " + listed(others)));
-    }
-    return count_warnings(findings);
-}
-
-std::size_t print_notes(job const& all, job_files const& files) {
-    std::size_t const warnings = print_findings(all.findings(), all, files);
-    for (std::string const& text : all.notes)
-        note(text);
-    if (!all.unwritten.empty())
-        note(all.unwritten);
-    note_zeros(all);
-    note_losses(all, files);
-    return warnings;
 }
 
 } // namespace tool

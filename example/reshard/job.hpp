@@ -38,15 +38,15 @@ struct job_files {
 struct job {
     reshard::aoa::expansion expanded;
     reshard::aoa::lowering lowered;
-    std::optional<reshard::catalog> wanted; ///< the target's tensors, where there is a target
-    std::optional<reshard::layout> target;  ///< nothing without a target, or after an error
-    std::vector<std::string> notes;         ///< what a person should know of the layout
+    std::optional<reshard::catalog> wanted;   ///< the target's tensors, where there is a target
+    std::optional<reshard::layout> target;    ///< nothing without a target, or after an error
+    std::vector<reshard::aoa::finding> notes; ///< what a person should know of the layout
     std::string unwritten; ///< which keys the program yields and the layout does not have
     reshard::strict_verdict verdict;
 
     reshard::aoa::program const& code() const { return expanded.code; }
     reshard::mapping const& map() const { return lowered.map; }
-    /// Of the expansion and of what comes behind it.
+    /// Of the expansion, of what comes behind it, and of the layout.
     std::vector<reshard::aoa::finding> findings() const;
     std::optional<reshard::errc> first_error() const {
         return expanded.first_error ? expanded.first_error : lowered.first_error;
@@ -70,31 +70,6 @@ job make_sound_job(reshard::layout const& source, job_files const& files);
 /// The statements of a program, without macros, as lines.
 std::vector<std::string> statement_lines(reshard::aoa::program const& code,
                                          reshard::layout const& source);
-
-/// Whether a finding is about a place in the program.
-inline bool is_placed(reshard::aoa::finding const& one) { return one.where.last > one.where.first; }
-
-/// The file that a finding is about.
-std::string const& file_of(reshard::aoa::finding const& one, job_files const& files);
-
-/// A finding for people, after words that say what it is; one that is about no statement begins
-/// with the file that it is about.
-std::string text_of(job const& all, reshard::aoa::finding const& one, job_files const& files,
-                    std::string const& kind);
-
-std::size_t count_warnings(std::vector<reshard::aoa::finding> const& findings);
-
-/// Refuses so many warnings where the options say so.
-void refuse_warnings(std::size_t warnings, job_files const& files);
-
-/// Says findings on standard error, those that say the same of several tensors once; the number
-/// of warnings among them.
-std::size_t print_findings(std::vector<reshard::aoa::finding> const& findings, job const& all,
-                           job_files const& files);
-
-/// Says on standard error what a person should know of a job that will be carried out; the number
-/// of warnings among that.
-std::size_t print_notes(job const& all, job_files const& files);
 
 /// What the library calls an option, as the command line does.
 void name_flags(std::string& text);

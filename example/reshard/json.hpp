@@ -10,7 +10,6 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <string>
@@ -56,10 +55,9 @@ inline boost::json::array json_statements(reshard::aoa::program const& code,
     return list;
 }
 
-/// One document on a line.
-inline outcome json_outcome(boost::json::value const& document, int status = done) {
-    return {boost::json::serialize(document) + "\n", status};
-}
+/// One document on a line; what of it is not UTF-8, as names of files may be, is a replacement
+/// character.
+outcome json_outcome(boost::json::value const& document, int status = done);
 
 } // namespace tool
 

@@ -1,7 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
-#include "conversion.hpp"
+#include "dry_run.hpp"
+#include "findings.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
@@ -11,10 +12,6 @@
 #include "spec.hpp"
 #include "summary.hpp"
 
-#include <reshard/layout/replica.hpp>
-#include <reshard/plan/flows.hpp>
-#include <reshard/plan/problem.hpp>
-#include <reshard/plan/rounds.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/put_in_place.hpp>
 
@@ -33,201 +30,6 @@ namespace {
 
 using namespace reshard;
 namespace json = boost::json;
-
-struct plan_command {
-    job_files files;
-    bool key_details = false;
-    std::optional<index_t> budget;
-    std::string picture; ///< a file, or empty
-    bool replicas = false;
-    bool per_rank = false;
-    std::string report; ///< a file, or empty
-};
-
-/// What a plan gives and moves for one target tensor.
-struct key_cost {
-    index_t transfers = 0;
-    index_t bytes = 0;
-};
-
-/// A plan, what it was made of, and what it costs.
-struct dry_run {
-    holder_t source_ranks = 0;
-    holder_t target_ranks = 0;
-    index_t source_pieces = 0;
-    index_t target_pieces = 0;
-    std::vector<std::string> keys;
-    std::vector<key_cost> by_key;
-    plan_cost cost;
-    std::vector<detail::process_memory> memory;
-    detail::plan_rounds rounds;
-    std::optional<heat_bins> bins;   ///< where there is a report
-    std::optional<conversion> files; ///< where the source is a checkpoint
-    double seconds = 0;              ///< that planning took
-    index_t planning_bytes = 0;      ///< of memory that planning needed
-};
-
-bool has_elements(detail::tensor_shards const& shards, std::size_t i) {
-    auto const flat = shards.flat(i);
-    return !detail::is_empty(shards.region(i)) && (!flat || flat->size() > 0);
-}
-
-index_t count_main_copies(layout const& held) {
-    index_t count = 0;
-    for (tensor_layout const& tensor : held.tensors)
-        for (std::uint32_t const i : detail::main_copies(detail::listed(held.spread_of(tensor))))
-            count += has_elements(held.shards_of(tensor), i);
-    return count;
-}
-
-index_t count_shards(layout const& held) {
-    index_t count = 0;
-    for (tensor_layout const& tensor : held.tensors)
-        for (std::size_t i = 0; i < held.shards_of(tensor).size(); ++i)
-            count += has_elements(held.shards_of(tensor), i);
-    return count;
-}
-
-/// A budget that is too small is an error that names the option, too.
-detail::plan_rounds make_rounds(plan_flows const& flows, holder_t ranks,
-                                plan_command const& options) {
-    if (!options.budget)
-        return rounds_of(flows, ranks);
-    try {
-        return rounds_of(flows, ranks, *options.budget);
-    } catch (error const& problem) {
-        fail(problem.code(), options.files.target + ": --memory-budget: " + problem.what());
-    }
-}
-
-std::vector<key_cost> key_costs(plan_flows const& flows) {
-    std::vector<key_cost> by_kind(flows.size());
-    for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](detail::flow const& one) {
-            ++by_kind[kind].transfers;
-            by_kind[kind].bytes += one.bytes;
-        });
-    std::vector<key_cost> by_key;
-    for (std::size_t t = 0; t < flows.problem().targets.size(); ++t)
-        by_key.push_back(by_kind[flows.kind_of(t)]);
-    return by_key;
-}
-
-/// What `convert` does with the files; nothing where the source has none, or where they are too
-/// many to be listed.
-std::optional<conversion> make_conversion(source_spec const& source, job const& all,
-                                          dry_run const& run, plan_command const& options) {
-    constexpr index_t most_pieces = 2'000'000;
-    if (!source.checkpoint)
-        return std::nullopt;
-    if (run.target_pieces > most_pieces) {
-        note(options.files.target + ": of " + grouped(run.target_pieces) +
-             " shards it is not listed what convert reads and writes, which is done up to " +
-             grouped(most_pieces));
-        return std::nullopt;
-    }
-    return conversion_of(source, all,
-                         {.partial = options.files.partial,
-                          .replicas = options.replicas,
-                          .per_rank = options.per_rank});
-}
-
-dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options) {
-    layout const& target = *all.target;
-    detail::plan_problem const problem = problem_of(all.map(), source.held, target);
-    plan_flows const flows(problem);
-    holder_t const ranks = std::max(source.held.holders, target.holders);
-    dry_run result;
-    result.source_ranks = source.held.holders;
-    result.target_ranks = target.holders;
-    result.source_pieces = count_main_copies(source.held);
-    result.target_pieces = count_shards(target);
-    result.cost = cost_of(flows, ranks);
-    for (tensor_layout const& tensor : target.tensors)
-        result.keys.push_back(tensor.key);
-    result.by_key = key_costs(flows);
-    result.memory = memory_of(problem, ranks);
-    result.rounds = make_rounds(flows, ranks, options);
-    result.files = make_conversion(source, all, result, options);
-    if (!options.report.empty())
-        result.bins = result.files ? result.files->bins : bins_of(flows);
-    if (!options.picture.empty())
-        write_plan_picture(options.picture, flows, result.rounds.rounds, options.budget);
-    return result;
-}
-
-/// What a rank needs where all is done in one round.
-///
-/// \throws error with errc::overflow where that does not fit 64 bits
-index_t peak_of(dry_run const& run, std::size_t rank) {
-    constexpr auto what = "the bytes of a rank";
-    detail::process_memory const& held = run.memory[rank];
-    return detail::checked_add(detail::checked_add(held.source_bytes, held.target_bytes, what),
-                               detail::staging_of(run.cost.by_process[rank]), what);
-}
-
-json::array json_of_ranks(dry_run const& run) {
-    json::array list;
-    for (std::size_t rank = 0; rank < run.memory.size(); ++rank) {
-        process_cost const& one = run.cost.by_process[rank];
-        list.push_back({{"rank", rank},
-                        {"bytes_in", one.bytes_in},
-                        {"bytes_out", one.bytes_out},
-                        {"bytes_local", one.bytes_local},
-                        {"messages_in", one.messages_in},
-                        {"messages_out", one.messages_out},
-                        {"source_bytes", run.memory[rank].source_bytes},
-                        {"target_bytes", run.memory[rank].target_bytes},
-                        {"peak_bytes", peak_of(run, rank)}});
-    }
-    return list;
-}
-
-json::array json_of_rounds(dry_run const& run) {
-    json::array list;
-    for (detail::plan_round const& one : run.rounds.rounds)
-        list.push_back({{"keys", one.last - one.first},
-                        {"first_key", run.keys[one.first]},
-                        {"last_key", run.keys[one.last - 1]},
-                        {"released", one.released.size()},
-                        {"transfers", one.transfers},
-                        {"bytes", one.bytes},
-                        {"bytes_local", one.bytes_local},
-                        {"peak_bytes", one.peak_bytes},
-                        {"peak_rank", one.peak_process}});
-    return list;
-}
-
-json::object json_of(dry_run const& run, bool key_details) {
-    json::object document{
-        {"source_ranks", run.source_ranks},
-        {"target_ranks", run.target_ranks},
-        {"keys", run.keys.size()},
-        {"source_pieces", run.source_pieces},
-        {"target_pieces", run.target_pieces},
-        {"transfers", run.cost.transfers},
-        {"messages", run.cost.messages},
-        {"bytes", run.cost.bytes},
-        {"bytes_local", run.cost.bytes_local},
-        {"peak_extra_bytes", run.cost.peak_extra_bytes},
-        {"imbalance",
-         {{"bytes_in", imbalance(run.cost, &process_cost::bytes_in)},
-          {"bytes_out", imbalance(run.cost, &process_cost::bytes_out)}}},
-        {"least_memory_budget", run.rounds.least_budget},
-        {"rounds", json_of_rounds(run)},
-        {"by_rank", json_of_ranks(run)},
-        {"planning", {{"seconds", run.seconds}, {"peak_extra_bytes", run.planning_bytes}}}};
-    if (run.files)
-        document["convert"] = json_of(*run.files);
-    if (!key_details)
-        return document;
-    json::object details;
-    for (std::size_t i = 0; i < run.keys.size(); ++i)
-        details[run.keys[i]] = {{"transfers", run.by_key[i].transfers},
-                                {"bytes", run.by_key[i].bytes}};
-    document["key_details"] = std::move(details);
-    return document;
-}
 
 /// The ranks that the table shows: all, or of many those that move most, and how many are left out.
 std::pair<std::vector<std::size_t>, std::size_t> shown_ranks(plan_cost const& cost) {
@@ -331,9 +133,8 @@ std::optional<mesh> mesh_of(job_files const& files) {
 void write_page(plan_command const& options, source_spec const& source, job const& all,
                 dry_run const& run) {
     std::vector<std::string> remarks;
-    for (aoa::finding const& one : all.findings())
-        remarks.push_back(text_of(all, one, options.files, kind_of(one) + ": "));
-    remarks.insert(remarks.end(), all.notes.begin(), all.notes.end());
+    for (reported const& one : reports_of(all.code(), all.findings(), options.files))
+        remarks.push_back(one.text);
     if (!all.unwritten.empty())
         remarks.push_back(all.unwritten);
     json::object const document = json_of(run, options.key_details);
@@ -348,7 +149,10 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     detail::memory_watch const memory;
     source_spec const source = read_source(options.files.source);
     job const all = make_sound_job(source.held, options.files);
-    print_notes(all, options.files);
+    std::size_t const warnings =
+        count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0);
+    say_notes(all, options.files);
+    refuse_warnings(warnings, options.files);
     dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
     run.seconds = watch.seconds();
     run.planning_bytes = memory.most_bytes();
@@ -390,6 +194,8 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_reverse(*command, options->files, add_program(*command, options->files));
     add_partial(*command, options->files, "target");
     add_cut_fused(*command, options->files);
+    add_strict(*command, options->files);
+    add_strict_warnings(*command, options->files);
     add_replicas(*command, options->replicas, options->per_rank);
     command->add_flag("--key-details", options->key_details, "Also what each key costs");
     add_plan_options(*command, *options);

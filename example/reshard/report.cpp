@@ -63,6 +63,13 @@ std::string listed(std::vector<std::string> const& keys) {
     return text;
 }
 
+std::string joined_lines(std::vector<std::string> const& lines) {
+    std::string text;
+    for (std::string const& line : lines)
+        text += line + "\n";
+    return text;
+}
+
 namespace {
 
 constexpr std::string_view bold_begin = "\033[1m", bold_end = "\033[0m";
@@ -90,6 +97,12 @@ std::string without_controls(std::string text) {
 
 void say(std::string const& what, std::string const& text) {
     std::cerr << what + ": " + reshard::detail::printable(text) + "\n";
+}
+
+std::size_t say_warnings(std::vector<std::string> const& texts) {
+    for (std::string const& text : texts)
+        say("warning", text);
+    return texts.size();
 }
 
 bool is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }

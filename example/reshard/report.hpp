@@ -33,12 +33,18 @@ std::string counted(std::size_t count, std::string const& noun);
 /// `'a', 'b' and 7 more`.
 std::string listed(std::vector<std::string> const& keys);
 
+/// Lines, each with a line break behind it.
+std::string joined_lines(std::vector<std::string> const& lines);
+
 /// `text` in bold where standard output is a terminal that wants it.
 std::string bold(std::string_view text);
 
 /// A line on standard error that begins with what it is, as in `warning: `.
 void say(std::string const& what, std::string const& text);
 inline void note(std::string const& text) { say("note", text); }
+
+/// Says each text as a warning; how many there are.
+std::size_t say_warnings(std::vector<std::string> const& texts);
 
 /// Text with its control characters written out, but for those of `bold`.
 std::string without_controls(std::string text);

@@ -2,7 +2,8 @@
 
 #include "backwards.hpp"
 #include "command.hpp"
-#include "fold.hpp"
+#include "findings.hpp"
+#include "fold/fold.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
@@ -20,24 +21,22 @@ namespace tool {
 namespace {
 
 using namespace reshard;
+namespace json = boost::json;
 
-/// What there is to say of the program and of its reversal, one text each.
-std::vector<std::string> notes_of(job const& all, aoa::reversal const& back,
-                                  job_files const& files) {
-    std::vector<std::string> notes;
-    for (auto const* findings : {&all.expanded.findings, &back.findings})
-        for (aoa::finding const& one : *findings)
-            notes.push_back(is_placed(one)
-                                ? aoa::describe(back.code, one)
-                                : file_of(one, files) + ": " + kind_of(one) + ": " + one.message);
-    return notes;
+/// What there is to say of the program and of its reversal.
+std::vector<reported> reports_of(job const& all, aoa::reversal const& back,
+                                 job_files const& files) {
+    std::vector<reported> reports = reports_of(all.code(), all.expanded.findings, files);
+    for (aoa::finding const& one : back.findings)
+        reports.push_back(report_of(back.code, one, files));
+    return reports;
 }
 
-std::string text_of(std::vector<std::string> const& lines) {
-    std::string text;
-    for (std::string const& line : lines)
-        text += line + "\n";
-    return text;
+json::array json_of(std::vector<reported> const& reports) {
+    json::array texts;
+    for (reported const& one : reports)
+        texts.push_back(json_text(one.text));
+    return texts;
 }
 
 outcome reverse(job_files const& files, bool unfolded, bool as_json) {
@@ -48,7 +47,7 @@ outcome reverse(job_files const& files, bool unfolded, bool as_json) {
     aoa::reversal const back = reverse_program(all.code(), from, wanted, files);
     if (back.first_error)
         fail(*back.first_error, errors_text(back, files.source));
-    std::vector<std::string> const notes = notes_of(all, back, files);
+    std::vector<reported> const reports = reports_of(all, back, files);
     std::vector<std::string> const lines = aoa::print_lines(back.code, [&](std::string_view key) {
         return from.find(key) || (wanted && wanted->find(key));
     });
@@ -57,11 +56,10 @@ outcome reverse(job_files const& files, bool unfolded, bool as_json) {
                  : fold(lines, wanted ? *wanted : catalog_of(all.map()), from, files.lowering);
     if (as_json)
         return json_outcome({{"statements", json_statements(back.code, lines)},
-                             {"program", json_text(text_of(shown))},
-                             {"notes", json_texts(notes)}});
-    for (std::string const& text : notes)
-        note(text);
-    return {.text = text_of(shown), .is_program = true};
+                             {"program", json_text(joined_lines(shown))},
+                             {"notes", json_of(reports)}});
+    say_findings(reports);
+    return {.text = joined_lines(shown), .is_program = true};
 }
 
 } // namespace

@@ -65,6 +65,13 @@ std::vector<std::string> rank_names(holder_t count) {
     return names;
 }
 
+std::vector<std::string> file_names(checkpoint_metadata const& checkpoint) {
+    std::vector<std::string> names;
+    for (detail::checkpoint_file const& file : checkpoint.files)
+        names.push_back(file.path.filename().string());
+    return names;
+}
+
 std::string holder_table(layout const& held, std::vector<std::string> const& names) {
     std::vector<std::size_t> shards(held.holders, 0);
     std::vector<index_t> bytes(held.holders, 0);

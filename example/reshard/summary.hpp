@@ -3,6 +3,7 @@
 #ifndef RESHARD_TOOL_SUMMARY_HPP
 #define RESHARD_TOOL_SUMMARY_HPP
 
+#include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/layout.hpp>
 
@@ -31,6 +32,9 @@ std::string without_numbers(std::string_view key);
 
 /// `rank 0`, `rank 1`, ...
 std::vector<std::string> rank_names(reshard::holder_t count);
+
+/// What the files of a checkpoint are called in their directory.
+std::vector<std::string> file_names(reshard::checkpoint_metadata const& checkpoint);
 
 } // namespace tool
 

@@ -94,7 +94,7 @@ void add_synthesize(CLI::App& app, invocation& chosen) {
         "  mpiexec -n 4 reshard synthesize llama3-8b model --scale 8 --shard-size 500MB");
     command->add_option("MODEL", options->model, "One of " + CLI::detail::join(model_names(), ", "))
         ->required();
-    add_written(*command, "DIR", options->directory, "The directory that is to be written");
+    add_directory(*command, "DIR", options->directory, "The directory that is to be written");
     command->add_option("--scale", options->scale,
                         "Divide hidden size, feed-forward sizes and vocabulary");
     command->add_option("--seed", options->seed, "Other values for other seeds");

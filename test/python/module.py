@@ -61,6 +61,10 @@ def checkpoints(directory):
     target = os.path.join(directory, "made")
     assert reshard.convert(model, target, program=program, layout=layout)["keys"] == 1
     assert reshard.verify(target)["ok"]
+    numbered = os.path.join(directory, "numbered")
+    reshard.convert(model, numbered, number=["loss=1.5", "step=7"])
+    with open(os.path.join(numbered, "reshard.json")) as file:
+        assert json.load(file)["numbers"] == {"loss": 1.5, "step": 7}
     code, text = refusal(lambda: reshard.convert(model, target))
     assert code and target in text, text
     code, text = refusal(lambda: reshard.check(model, program, no_such_option=True))
@@ -85,6 +89,11 @@ def tensors():
     assert (again == whole).all()
     code, text = refusal(lambda: reshard.redistribute(comm, {"w": columns}, {"x": again}))
     assert code and "'x'" in text, text
+    # What one rank cannot give is an error on all of them, not a rank that waits for it.
+    other = columns.astype(">f4") if rank == 0 else columns
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": reshard.Shard(other, whole.shape, (0, 4 * rank))},
+                                                      {"w": again}))
+    assert code == "unsupported" and ">float32" in text, text
 
 
 class Lent:

@@ -31,6 +31,14 @@ layout one.json w F32 '[4, 6]' '{"rank": 1, "offset": [0, 0], "shape": [4, 6]}'
 sed 's/^{/{"ranks": 1, /' one.json >ranks.json
 refuses 3 "^ranks.json: 'w' has a shard on rank 1, but there is 1 rank$" plan --source model --target ranks.json
 
+# Programs that are not there are no answer of check; bytes that are no text are shown, in JSON that can be read.
+refuses 3 '^nowhere.aoa: there is no such file' check --program nowhere.aoa --source model
+refuses 4 '^model: this is not a file' check --program model --source model
+printf 'w\377 -> v\n' >bytes.aoa
+checks=$((checks + 1))
+on 1 "$tool" check --program bytes.aoa --source model --json >output
+expects output 'd["ok"], d["findings"][0]["line"], ord(d["findings"][0]["message"][-2])' "(False, 1, 65533)"
+
 # Sources that are not there, or no checkpoints.
 refuses 3 '^nowhere: there is no such file' convert nowhere out/x
 refuses 3 '^good.json: .*not end in .safetensors' convert good.json out/x
@@ -46,6 +54,35 @@ file unified/model.safetensors '{"w": {"dtype": "F32", "shape": [4, 6]}}'
 cp unified/model.safetensors unified/optimizer.safetensors
 refuses 3 '^unified: optimizer.safetensors hold optimizer state' merge unified out/x.safetensors
 refuses 3 '^nowhere: there is no such file' merge nowhere out/x.safetensors
+# Commands that read the model alone warn of it alike.
+half='this is a Unified Checkpoint; only its model is read, not optimizer.safetensors'
+for command in "inspect unified" "plan --source unified --target good.json"; do
+    # shellcheck disable=SC2086 # words
+    succeeds 3 $command
+    grep -qx "warning: unified: $half" errors || report "$command does not warn of what is not read"
+done
+echo 'w -> v' >rename.aoa
+succeeds 3 check --program rename.aoa --source unified
+grep -qx "unified: warning: $half" output || report "check does not warn of what is not read"
+checks=$((checks + 1))
+on 1 "$tool" check --program rename.aoa --source unified --strict-warnings >output
+[ $? = 3 ] || report "check --strict-warnings passes what is not read"
+refuses 3 '^unified: 1 warning is refused' plan --source unified --target good.json --strict-warnings
+
+# A target that would be lost with another checkpoint, or that has the name of a file.
+cp -r model out/model
+for target in out/model/new out/model/new/; do
+    refuses 3 '^out/model/new/?: lies in the checkpoint out/model, .* give a target outside it$' convert model $target
+    refuses 3 '^out/model/new/?: lies in the checkpoint out/model, ' convert out/model $target --force
+done
+mkdir out/foreign
+file out/foreign/shard-00001-model-00001-of-00001.safetensors '{"w": {"dtype": "F32", "shape": [4], "offset": [0], "global": [4]}}'
+refuses 3 '^out/foreign/new: lies in the checkpoint out/foreign, ' convert out/foreign out/foreign/new
+refuses 2 "^reshard convert: TARGET: .*'out/new.safetensors' is the name of a file, .* reshard merge; see" \
+    convert model out/new.safetensors --force
+refuses 2 "^reshard synthesize: DIR: .*'out/new.safetensors' is the name of a file" \
+    synthesize smollm2-135m out/new.safetensors
+rm -r out/model out/foreign
 
 # A file of an index that is missing, and an index that lies.
 mkdir indexed

@@ -56,7 +56,7 @@ succeeds 1 reverse --program join.aoa --source model --allow-removed
 m -> n
 c -> a, b, axis=0, sizes="[2, 3]"
 _ -> h' ] || report "join.aoa is reversed to something else"
-grep -q "^note: join.aoa:3:1: note: nothing is recovered from 'k'" errors || report "no note about k"
+grep -q "^note: join.aoa:3:1: nothing is recovered from 'k'" errors || report "no note about k"
 succeeds 1 reverse --program join.aoa --source model --allow-removed --json
 expects output '[(s["statement"], s["line"], s["chain"]) for s in d["statements"]][2]' \
     "('c -> a, b, axis=0, sizes=\"[2, 3]\"', 1, [])"

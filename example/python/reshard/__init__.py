@@ -30,6 +30,9 @@ def _words(options):
         option = "--" + name.replace("_", "-")
         if value is True:
             words.append(option)
+        elif isinstance(value, (list, tuple)):  # an option that may be given several times
+            for one in value:
+                words += [option, str(one)]
         elif value is not None and value is not False:
             words += [option, str(value)]
     return words

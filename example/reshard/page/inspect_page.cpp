@@ -56,9 +56,7 @@ html texts_part(checkpoint_metadata const& checkpoint) {
 std::string inspect_page(checkpoint_metadata const& checkpoint,
                          boost::json::object const& document) {
     layout const held = layout_of(detail::without_aliases(checkpoint));
-    std::vector<std::string> names;
-    for (detail::checkpoint_file const& file : checkpoint.files)
-        names.push_back(file.path.filename().string());
+    std::vector<std::string> const names = file_names(checkpoint);
     html const facts =
         element("div",
                 fact(checkpoint.format, "format") +

@@ -136,40 +136,49 @@ html holder_grid(shown_layout const& shown, byte_sums const& sums) {
                        std::to_string(columns_of(shown)) + ",minmax(0,1fr))\"");
 }
 
+/// How many names have colours of their own.
+std::size_t coloured_names(byte_sums const& sums) {
+    constexpr std::size_t most = 12;
+    return std::min(sums.names.size(), most);
+}
+
+html bar_legend(byte_sums const& sums) {
+    html legend;
+    for (std::size_t i = 0; i < coloured_names(sums); ++i) {
+        std::string const dot = "class=\"dot\" style=\"background:" + colour_of(i + 7) + "\"";
+        legend.text += element("span", element("i", {}, dot) + html_text(sums.names[i])).text;
+    }
+    return element("p", legend, "class=\"soft legend\"");
+}
+
+/// The bytes of a holder, where so many fill the bar.
+html bar_of(holder_t holder, byte_sums const& sums, index_t most) {
+    html parts;
+    for (std::size_t i = 0; i < coloured_names(sums); ++i) {
+        index_t const bytes = sums.bytes[holder][i];
+        double const percent = 100 * static_cast<double>(bytes) / static_cast<double>(most);
+        if (bytes > 0)
+            parts.text += element("i", {},
+                                  "style=\"width:" + svg_number(percent) +
+                                      "%;background:" + colour_of(i + 7) + "\" title=\"" +
+                                      html_escaped(sums.names[i] + ": " + byte_text(bytes)) + "\"")
+                              .text;
+    }
+    return element("div", parts, "class=\"bar\"");
+}
+
 html byte_bars(shown_layout const& shown, byte_sums const& sums) {
-    constexpr std::size_t most_names = 12;
-    std::size_t const names = std::min(sums.names.size(), most_names);
     index_t most = 1;
     for (index_t const bytes : sums.all)
         most = std::max(most, bytes);
-    html lines, legend;
-    for (std::size_t i = 0; i < names; ++i)
-        legend.text +=
-            element("span", element("i", {},
-                                    "class=\"dot\" style=\"background:" + colour_of(i + 7) + "\"") +
-                                html_text(sums.names[i]))
+    auto const holders = std::min<std::size_t>(shown.held.holders, most_holders);
+    html lines;
+    for (holder_t holder = 0; holder < holders; ++holder)
+        lines.text +=
+            (element("span", html_text(shown.names[holder])) + bar_of(holder, sums, most) +
+             element("span", html_text(byte_text(sums.all[holder])), "class=\"n\""))
                 .text;
-    for (holder_t holder = 0; holder < std::min<std::size_t>(shown.held.holders, most_holders);
-         ++holder) {
-        html parts;
-        for (std::size_t i = 0; i < names; ++i) {
-            index_t const bytes = sums.bytes[holder][i];
-            if (bytes > 0)
-                parts.text +=
-                    element("i", {},
-                            "style=\"width:" +
-                                svg_number(100 * static_cast<double>(bytes) /
-                                           static_cast<double>(most)) +
-                                "%;background:" + colour_of(i + 7) + "\" title=\"" +
-                                html_escaped(sums.names[i] + ": " + byte_text(bytes)) + "\"")
-                        .text;
-        }
-        lines.text += (element("span", html_text(shown.names[holder])) +
-                       element("div", parts, "class=\"bar\"") +
-                       element("span", html_text(byte_text(sums.all[holder])), "class=\"n\""))
-                          .text;
-    }
-    return element("p", legend, "class=\"soft legend\"") + element("div", lines, "class=\"bars\"");
+    return bar_legend(sums) + element("div", lines, "class=\"bars\"");
 }
 
 html byte_table(shown_layout const& shown, byte_sums const& sums) {

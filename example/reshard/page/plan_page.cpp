@@ -169,32 +169,37 @@ html remarks_part(std::vector<std::string> const& remarks) {
     return section("What was noticed", list);
 }
 
+/// From what, to what.
+html sides_text(shown_plan const& shown) {
+    std::string const noun = shown.from.checkpoint ? "file" : "rank";
+    return element("p",
+                   html_text("From " + shown.source + " (" +
+                             counted(shown.from.held.holders, noun) + ") to " + shown.target +
+                             " (" + counted(shown.to.holders, "rank") + ")."),
+                   "class=\"soft\"");
+}
+
+html layouts_part(shown_plan const& shown) {
+    layout const &from = shown.from.held, &to = shown.to;
+    shown_layout const before = shown.from.checkpoint
+                                    ? shown_layout{from, "file", file_names(*shown.from.checkpoint)}
+                                    : shown_layout{from, "rank", rank_names(from.holders)};
+    return section("Who holds what afterwards",
+                   layout_part({to, "rank", rank_names(to.holders), shown.ranks})) +
+           section("Who holds what before", layout_part(before));
+}
+
 } // namespace
 
 std::string plan_page(shown_plan const& shown) {
-    bool const has_files = shown.from.checkpoint.has_value();
-    std::vector<std::string> files;
-    if (has_files)
-        for (detail::checkpoint_file const& file : shown.from.checkpoint->files)
-            files.push_back(file.path.filename().string());
-    html body =
-        element("p",
-                html_text("From " + shown.source + " (" +
-                          counted(shown.from.held.holders, has_files ? "file" : "rank") + ") to " +
-                          shown.target + " (" + counted(shown.to.holders, "rank") + ")."),
-                "class=\"soft\"") +
-        facts_of(shown);
+    html body = sides_text(shown) + facts_of(shown);
     if (!shown.remarks.empty())
         body = body + remarks_part(shown.remarks);
     if (auto const* const planned = shown.document.if_contains("convert"))
         body =
             body + section("What convert reads and writes", conversion_part(planned->as_object()));
-    body =
-        body + section("Who holds what afterwards",
-                       layout_part({shown.to, "rank", rank_names(shown.to.holders), shown.ranks}));
-    body = body + section("Who holds what before",
-                          layout_part({shown.from.held, has_files ? "file" : "rank",
-                                       has_files ? files : rank_names(shown.from.held.holders)}));
+    body = body + layouts_part(shown);
+    bool const has_files = shown.from.checkpoint.has_value();
     body = body + section(has_files ? "Which file gives which rank how much" : "Who sends whom",
                           heat_picture(shown.bins) + pair_table(shown.bins));
     html const in_memory =

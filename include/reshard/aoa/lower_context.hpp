@@ -10,7 +10,6 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/expr/expression.hpp>
-#include <reshard/layout/fused_tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +28,9 @@ struct bound_value {
     expression tensor;
     std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
                                       ///< made of all the same, in order, each once
-    std::optional<fused_tensor> fused = {}; ///< how a macro has interleaved it
+    std::uint32_t fused = not_fused;  ///< how it is interleaved: a place in what is known of that
+
+    static constexpr std::uint32_t not_fused = 0xffffffff;
 
     /// Calls `visit` with each tensor of the source that the value is made of, in order; one of
     /// which it has several pieces comes as often.
@@ -217,6 +218,7 @@ struct lower_context {
     source_names source;
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
+    std::vector<fused_tensor> fused = {}; ///< how values are interleaved, by `bound_value::fused`
     lowering result;
 };
 
@@ -232,7 +234,12 @@ RESHARD_DECL void relate_copies(lower_context& context);
 /// \throws statement_error with errc::unknown_key, errc::shape_mismatch or errc::dtype_mismatch
 RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, attribute const& by);
 
-/// Declares of outputs that fused macros made, under whatever name, how they are interleaved.
+/// Says of what a statement makes how it is interleaved: by a fused macro, or as its operands are.
+RESHARD_DECL void note_fused(lower_context& context, statement const& one,
+                             std::vector<std::uint32_t> const& operands,
+                             std::vector<bound_value>& made);
+
+/// Declares how outputs are interleaved.
 RESHARD_DECL void declare_fused(lower_context& context);
 
 } // namespace reshard::aoa::detail

@@ -4,27 +4,21 @@
 #define RESHARD_EXPR_FUSED_OUTPUTS_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/core/index_vector.hpp>
-#include <reshard/expr/expression.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/layout/fused_tensor.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <optional>
-#include <string>
+#include <vector>
 
 /// \file
 /// Fused tensors on their way through a mapping, and whether a layout may cut them so.
 
 namespace reshard::detail {
 
-/// What is known of a fused tensor of that shape still holds for `made`, which is all of it, with
-/// its axes in any order; nothing where it is something else.
-RESHARD_DECL std::optional<fused_tensor> fused_after(fused_tensor known, index_vector const& shape,
-                                                     expression const& made);
-
-/// Declares what is known of `source` of each output that is one of its fused tensors, whole, with
-/// its axes in any order; and of the state of a fused output what is known of the output.
+/// Declares what is known of `source` of each output that is made of its fused tensors, all fused
+/// alike, with all blocks of each side by side: one of them with its axes in any order, some of its
+/// columns, or several of them stacked along another axis; and of the state of a fused output what
+/// is known of the output.
 RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
 /// The first of the fused outputs that `target` cuts, and not into the parts that it was made for,

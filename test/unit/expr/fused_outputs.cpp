@@ -2,8 +2,10 @@
 
 #include <reshard/expr/fused_outputs.hpp>
 
+#include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/reverse.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/layout_of.hpp>
 
@@ -88,6 +90,20 @@ BOOST_AUTO_TEST_CASE(what_stays_whole_is_declared_under_its_axis) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_is_made_of_fused_tensors_is_declared_by_the_program_that_fuses_them) {
+    std::string const fuse = "gate, up -> w, fused_ffn, axis=0\n";
+    auto const made = [&](std::string const& more, index_vector const& shape, std::size_t axis) {
+        return compiled(fuse + more, gate_and_up, cut_in("x", shape, axis, 3)).fused();
+    };
+    fused_tensors const rows{{"x", {0, 3, "fused_ffn, axis=0"}}};
+    fused_tensors const columns{{"x", {1, 3, "fused_ffn, axis=1"}}};
+    catalog const cast({{"x", data_type::bf16, {24, 4}, {3, 1}}});
+    BOOST_TEST((aoa::mapping_of(aoa::parse(fuse + "w -> x, dtype=\"bfloat16\""), gate_and_up, &cast)
+                    .fused() == rows));
+    BOOST_TEST((made("w, w -> x, axis=1", {24, 8}, 0) == rows));
+    BOOST_TEST((made("w^T -> x", {4, 24}, 1) == columns));
+}
+
 BOOST_AUTO_TEST_CASE(tensors_that_are_taken_apart_are_not_declared) {
     catalog const source({{"w", data_type::f32, {24, 4}, {3, 1}}});
     mapping const made =
@@ -123,6 +139,39 @@ BOOST_AUTO_TEST_CASE(a_copy_carries_what_is_known_of_its_source) {
     BOOST_TEST(!copy.fused().contains("half"));
     carry_fused(copy, source);
     BOOST_TEST(copy.fused().size() == 3u); // once
+}
+
+BOOST_AUTO_TEST_CASE(what_has_all_blocks_of_each_of_its_sources_is_fused_as_they_are) {
+    layout source = layout_of({{{"a", data_type::f32, {24, 4}, whole({24, 4}), {}},
+                                {"b", data_type::f32, {24, 4}, whole({24, 4}), {}},
+                                {"c", data_type::f32, {24, 4}, whole({24, 4}), {}},
+                                {"n", data_type::f32, {24, 4}, whole({24, 4}), {}}}});
+    for (char const* const key : {"a", "b"})
+        source.fused.emplace(key, fused_tensor{0, 3, "fused_ffn, axis=0"});
+    source.fused.emplace("c", fused_tensor{0, 2, "fused_ffn, axis=0"});
+    mapping made(catalog_of(source));
+    auto const a = made.source(0), b = made.source(1), c = made.source(2), n = made.source(3);
+    made.define("columns", split(a, 1, std::size_t{2})[1]);
+    made.define("beside", concat({a, b}, 1));
+    made.define("beside_turned", concat({transpose(a), transpose(b)}, 0));
+    made.define("below", concat({a, b}, 0));
+    made.define("otherwise", concat({a, c}, 1));
+    made.define("with_plain", concat({a, n}, 1));
+    made.define("longer", resize(a, {36, 4}));
+    carry_fused(made, source);
+    fused_tensor const rows{0, 3, "fused_ffn, axis=0"}, columns{1, 3, "fused_ffn, axis=0"};
+    fused_tensors const expected{{"columns", rows}, {"beside", rows}, {"beside_turned", columns}};
+    BOOST_TEST((made.fused() == expected));
+}
+
+BOOST_AUTO_TEST_CASE(what_takes_a_fused_tensor_apart_makes_it_backwards) {
+    catalog const fused({{"w", data_type::f32, {24, 4}, {3, 1}}});
+    catalog const parts(
+        {{"gate", data_type::f32, {12, 4}, {1, 1}}, {"up", data_type::f32, {12, 4}, {1, 1}}});
+    auto const apart = aoa::expand(aoa::parse("w -> gate, up, fused_ffn, axis=0"), fused, &parts);
+    auto const back = aoa::reverse(apart.code, fused, &parts);
+    fused_tensors const expected{{"w", {0, 3, "fused_ffn, axis=0"}}};
+    BOOST_TEST((aoa::lower(back, parts, &fused).fused() == expected));
 }
 
 BOOST_AUTO_TEST_CASE(state_is_fused_as_its_parameter_is) {

@@ -8,13 +8,17 @@
 #include <reshard/aoa/define_outputs.hpp>
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/run_statements.hpp>
+#include <reshard/expr/fused_outputs.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -115,15 +119,69 @@ RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, at
         relate_equal(context, key + state.suffix, first + state.suffix, by);
 }
 
+/// How a tensor of so many axes is interleaved that a statement has made.
+inline fused_tensor fused_of(lower_context const& context, statement const& one, std::size_t ndim) {
+    origin const& made = context.code.origin(one.origin);
+    attribute const* const found = find_attribute(context.code.attributes(one), "axis");
+    index_t const axis = std::get<index_t>(found->value);
+    return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks, made.attributes};
+}
+
+/// The same statement of tensors that stand for its operands: what is known of its results.
+///
+/// \pre the statement has been carried out, and all operands are fused
+inline mapping with_stand_ins(lower_context const& context, statement const& one,
+                              std::vector<std::uint32_t> const& operands) {
+    mapping alike;
+    layout known;
+    std::vector<expression> tensors;
+    for (std::uint32_t const id : operands) {
+        bound_value const& value = context.names.value(id);
+        std::string const key = std::to_string(tensors.size());
+        tensors.push_back(alike.source(key, value.tensor.shape, value.tensor.dtype));
+        known.fused.emplace(key, context.fused[value.fused]);
+    }
+    std::vector<expression const*> values;
+    for (expression const& tensor : tensors)
+        values.push_back(&tensor);
+    auto made = operation(std::move(values), {}, one.right).run(context.code.attributes(one));
+    for (std::size_t i = 0; i < made.size(); ++i)
+        alike.define(std::to_string(i), std::move(made[i]));
+    carry_fused(alike, known);
+    return alike;
+}
+
+RESHARD_DECL void note_fused(lower_context& context, statement const& one,
+                             std::vector<std::uint32_t> const& operands,
+                             std::vector<bound_value>& made) {
+    if (made.size() == 1 && context.code.origin(one.origin).blocks > 0) {
+        made[0].fused = static_cast<std::uint32_t>(context.fused.size());
+        context.fused.push_back(fused_of(context, one, made[0].tensor.ndim()));
+        return;
+    }
+    bool const are_fused = std::ranges::all_of(operands, [&](std::uint32_t id) {
+        return context.names.value(id).fused != bound_value::not_fused;
+    });
+    if (!are_fused || find_attribute(context.code.attributes(one), "reshape"))
+        return;
+    mapping const alike = with_stand_ins(context, one, operands);
+    for (std::size_t i = 0; i < made.size(); ++i)
+        if (auto const found = alike.fused().find(std::to_string(i));
+            found != alike.fused().end()) {
+            made[i].fused = static_cast<std::uint32_t>(context.fused.size());
+            context.fused.push_back(found->second);
+        }
+}
+
 RESHARD_DECL void declare_fused(lower_context& context) {
-    for (std::uint32_t id = 0; id < context.code.text_count(); ++id) {
-        name const one{name::kind_type::text, false, id, {}};
-        binding const& bound = context.names[one];
-        if (bound.value == binding::none || !context.names.value(bound.value).fused ||
-            !output_identity(context, id))
+    for (std::uint32_t id = 0; !context.fused.empty() && id < context.code.text_count(); ++id) {
+        auto const value = output_identity(context, id);
+        if (!value || value->is_source)
             continue;
-        if (auto const* const output = context.result.map.find(context.code.text(one)))
-            context.result.map.fuse(output->key, *context.names.value(bound.value).fused);
+        std::uint32_t const fused = context.names.value(value->number).fused;
+        std::string_view const key = context.code.text(name{name::kind_type::text, false, id, {}});
+        if (fused != bound_value::not_fused && context.result.map.find(key))
+            context.result.map.fuse(std::string(key), context.fused[fused]);
     }
 }
 

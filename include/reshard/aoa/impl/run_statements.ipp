@@ -11,7 +11,6 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/expression.hpp>
-#include <reshard/expr/fused_outputs.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -299,37 +298,19 @@ private:
             sources = in_.names.sources_of(operands);
         if (!in_.pieces.take(empty * sources.size()))
             throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
-        auto const fused = is_single(one) || in_.code.origin(one.origin).blocks > 0
-                               ? fused_by(one, operands[0], made[0])
-                               : std::nullopt;
-        for (std::size_t i = 0; i < right.size(); ++i) {
-            bound_value value{.tensor = std::move(made[i]), .fused = fused};
+        std::vector<bound_value> results;
+        for (expression& tensor : made) {
+            results.push_back({std::move(tensor)});
+            bound_value& value = results.back();
             if (!has_source_elements(value.tensor))
                 value.sources = sources;
-            in_.names.bind(right[i], in_.names.store(std::move(value)), one.origin);
         }
+        note_fused(in_, one, operands, results);
+        for (std::size_t i = 0; i < right.size(); ++i)
+            in_.names.bind(right[i], in_.names.store(std::move(results[i])), one.origin);
         if (in_.code.origin(one.origin).macro.empty())
             for (operation_remark const& said : step.remarks())
                 in_.warn(one, said.code, said.key, said.message);
-    }
-
-    /// How what a statement makes is interleaved: by the statement, or before, where it leaves the
-    /// tensor whole.
-    std::optional<fused_tensor> fused_by(statement const& one, std::uint32_t operand,
-                                         expression const& made) const {
-        std::vector<attribute> const& attributes = in_.code.attributes(one);
-        if (origin const& macro = in_.code.origin(one.origin); macro.blocks > 0) {
-            index_t const axis = std::get<index_t>(find_attribute(attributes, "axis")->value);
-            return fused_tensor{axis < 0 ? axis + static_cast<index_t>(made.ndim()) : axis,
-                                macro.blocks, macro.attributes};
-        }
-        bound_value const& before = in_.names.value(operand);
-        if (!before.fused || find_attribute(attributes, "reshape"))
-            return std::nullopt;
-        expression const opaque = source_tensor(0, before.tensor.shape, before.tensor.dtype);
-        operation step(
-            {&opaque}, [](std::size_t) { return std::string(); }, 1);
-        return fused_after(*before.fused, opaque.shape, step.run(attributes)[0]);
     }
 
     std::uint32_t read(statement const& one, name const& which) {

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace reshard::detail {
 
@@ -25,32 +24,43 @@ inline std::string with_axis(std::string_view macro, index_t axis) {
     return text + "axis=" + std::to_string(axis);
 }
 
-RESHARD_DECL std::optional<fused_tensor> fused_after(fused_tensor known, index_vector const& shape,
-                                                     expression const& made) {
-    if (made.pieces.size() != 1)
-        return std::nullopt;
-    piece const only = made.pieces[0];
-    if (only.joins.any() || only.source_box() != whole(shape) ||
-        only.target_box() != whole(made.shape))
-        return std::nullopt;
-    std::size_t axis = 0;
-    while (axis < made.ndim() && only.order[axis] != static_cast<std::size_t>(known.axis))
-        ++axis;
-    if (auto const now = static_cast<index_t>(axis); now != known.axis)
-        known = {now, known.blocks, known.macro.empty() ? "" : with_axis(known.macro, now)};
+/// What is known of a fused tensor, of one that has the axis elsewhere.
+inline fused_tensor along_axis(fused_tensor known, index_t axis) {
+    if (axis != known.axis && !known.macro.empty())
+        known.macro = with_axis(known.macro, axis);
+    known.axis = axis;
     return known;
 }
 
-/// Declares what is known of an output that is all of a fused tensor of the source.
-inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
-    if (output.value.pieces.size() != 1 ||
-        output.value.pieces.source(0) >= program.sources().size())
-        return;
-    key_id const source = output.value.pieces.source(0);
-    auto const found = known.find(program.sources().key(source));
+/// What is known of the source of a piece that has all blocks of it, side by side along an axis of
+/// the output; nothing of others.
+inline std::optional<fused_tensor> fused_source(piece const& one, expression const& output,
+                                                source_list const& sources,
+                                                fused_tensors const& known) {
+    if (one.source >= sources.size() || one.joins.any())
+        return std::nullopt;
+    auto const found = known.find(sources.key(one.source));
     if (found == known.end())
-        return;
-    if (auto made = fused_after(found->second, program.sources()[source].shape, output.value))
+        return std::nullopt;
+    auto const along = static_cast<std::size_t>(found->second.axis);
+    for (std::size_t axis = 0; axis < output.ndim(); ++axis)
+        if (one.order[axis] == along && one.extent[axis] == output.shape[axis] &&
+            one.extent[axis] == sources[one.source].shape[along])
+            return along_axis(found->second, static_cast<index_t>(axis));
+    return std::nullopt;
+}
+
+/// Declares what is known of an output that is made of fused tensors of the source, all alike.
+inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
+    std::optional<fused_tensor> made;
+    for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
+        auto const here =
+            fused_source(output.value.pieces[i], output.value, program.sources(), known);
+        if (!here || (made && *made != *here))
+            return;
+        made = here;
+    }
+    if (made)
         program.fuse(output.key, std::move(*made));
 }
 

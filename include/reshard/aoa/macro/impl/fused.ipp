@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 
 namespace reshard::aoa::detail {
@@ -133,16 +134,27 @@ public:
         expanded.push_back(context_.make(from, to, like_));
     }
 
-    /// Appends the statement that makes a fused tensor of so many blocks, one for each rank.
+    /// Appends the statement that makes a fused tensor of so many blocks, one for each rank, or
+    /// takes it apart: backwards it makes it.
     void append_fused(std::vector<statement>& expanded, std::span<name const> from,
-                      index_t blocks) {
+                      std::span<name const> to, index_t blocks) {
         origin made = context_.code.origin(like_.origin);
         made.blocks = blocks;
         for (attribute const& each : context_.code.attributes(one_))
             made.attributes += (made.attributes.empty() ? "" : ", ") + attribute_text(each);
-        like_.origin = context_.code.make_origin(made);
-        name const to = right(0);
-        append(expanded, from, {&to, 1});
+        std::uint32_t const plain =
+            std::exchange(like_.origin, context_.code.make_origin(std::move(made)));
+        append(expanded, from, to);
+        like_.origin = plain;
+    }
+
+    /// Appends the split of a tensor into pieces; one that the user has named is fused.
+    void append_split(std::vector<statement>& expanded, name const& from,
+                      std::span<name const> pieces, index_t blocks) {
+        if (one_.left == 1)
+            append_fused(expanded, {&from, 1}, pieces, blocks);
+        else
+            append(expanded, {&from, 1}, pieces);
     }
 
 private:
@@ -253,13 +265,15 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
                            fused.text(all[2]) + ".tmp");
         fused.append(expanded, all, {&from, 1});
     }
-    fused.append(expanded, {&from, 1}, qkv_order(heads, static_cast<std::size_t>(source)));
+    fused.append_split(expanded, from, qkv_order(heads, static_cast<std::size_t>(source)), source);
     for (std::size_t i = 0; parts_it && i < 3; ++i) {
         name const projection = fused.right(i);
         fused.append(expanded, heads[i], {&projection, 1});
     }
+    name const whole = fused.right(0);
     if (!parts_it)
-        fused.append_fused(expanded, qkv_order(heads, static_cast<std::size_t>(target)), target);
+        fused.append_fused(expanded, qkv_order(heads, static_cast<std::size_t>(target)),
+                           {&whole, 1}, target);
 }
 
 RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,
@@ -345,10 +359,10 @@ inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t rig
     }
     auto const gate = fused.pieces("fused_ffn_tmp.GATE_", count);
     auto const up = fused.pieces("fused_ffn_tmp.UP_", count);
-    fused.append(expanded, {&from, 1}, ffn_order(gate, up, source));
-    if (right == 1)
-        return fused.append_fused(expanded, ffn_order(gate, up, target), target);
+    fused.append_split(expanded, from, ffn_order(gate, up, source), source);
     name const first = fused.right(0);
+    if (right == 1)
+        return fused.append_fused(expanded, ffn_order(gate, up, target), {&first, 1}, target);
     name const second = fused.right(1);
     fused.append(expanded, gate, {&first, 1});
     fused.append(expanded, up, {&second, 1});

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_TOOL_FOLD_HPP
-#define RESHARD_TOOL_FOLD_HPP
+#ifndef RESHARD_TOOL_FOLD_FOLD_HPP
+#define RESHARD_TOOL_FOLD_FOLD_HPP
 
 #include <reshard/aoa/lower.hpp>
 #include <reshard/layout/catalog.hpp>

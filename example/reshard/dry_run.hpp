@@ -1,0 +1,71 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_DRY_RUN_HPP
+#define RESHARD_TOOL_DRY_RUN_HPP
+
+#include "conversion.hpp"
+#include "job.hpp"
+#include "picture/heat_map.hpp"
+#include "spec.hpp"
+
+#include <reshard/plan/cost.hpp>
+#include <reshard/plan/rounds.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// What a plan costs, as a value.
+
+namespace tool {
+
+struct plan_command {
+    job_files files;
+    bool key_details = false;
+    std::optional<reshard::index_t> budget;
+    std::string picture; ///< a file, or empty
+    bool replicas = false;
+    bool per_rank = false;
+    std::string report; ///< a file, or empty
+};
+
+/// What a plan gives and moves for one target tensor.
+struct key_cost {
+    reshard::index_t transfers = 0;
+    reshard::index_t bytes = 0;
+};
+
+/// A plan, what it was made of, and what it costs.
+struct dry_run {
+    reshard::holder_t source_ranks = 0;
+    reshard::holder_t target_ranks = 0;
+    reshard::index_t source_pieces = 0;
+    reshard::index_t target_pieces = 0;
+    std::vector<std::string> keys;
+    std::vector<key_cost> by_key;
+    reshard::plan_cost cost;
+    std::vector<reshard::detail::process_memory> memory;
+    reshard::detail::plan_rounds rounds;
+    std::optional<reshard::heat_bins> bins; ///< where there is a report
+    std::optional<conversion> files;        ///< where the source is a checkpoint
+    double seconds = 0;                     ///< that planning took
+    reshard::index_t planning_bytes = 0;    ///< of memory that planning needed
+};
+
+/// \pre the job has a target
+/// \throws error for a budget that is too small, and as `conversion_of`
+dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options);
+
+/// What a rank needs where all is done in one round.
+///
+/// \throws error with errc::overflow where that does not fit 64 bits
+reshard::index_t peak_of(dry_run const& run, std::size_t rank);
+
+boost::json::object json_of(dry_run const& run, bool key_details);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,58 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_EXPLAINED_HPP
+#define RESHARD_TOOL_EXPLAINED_HPP
+
+#include "job.hpp"
+#include "spec.hpp"
+
+#include <reshard/aoa/ast.hpp>
+#include <reshard/core/box.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/expr/piece.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// Where elements come from, or go: pieces, with who holds them and the statements they come by.
+
+namespace tool {
+
+/// A piece with all that can be said of it.
+struct explained {
+    reshard::piece geometry;
+    std::string target_key;
+    std::string source_key; ///< empty: zeros
+    std::string file;       ///< empty: the source is a layout
+    reshard::index_t first_byte = 0;
+    reshard::index_t last_byte = 0; ///< behind the last one
+    std::vector<std::string> statements;
+    std::vector<reshard::aoa::text_span> written =
+        {}; ///< the statements as the user wrote them, in order
+    std::vector<reshard::holder_t> source_ranks = {}; ///< empty: the source is a checkpoint
+    std::vector<reshard::holder_t> target_ranks = {}; ///< empty: no target is known
+};
+
+/// What makes up a box of a target tensor, by target offset; cut at the borders of shards where the
+/// source is a checkpoint, or where `cuts_at_ranks`.
+///
+/// \throws error as `reshard::explain`
+std::vector<explained> explain_target(source_spec const& source, job const& all,
+                                      std::string const& key,
+                                      std::optional<reshard::box> const& region,
+                                      bool cuts_at_ranks);
+
+/// What becomes of a box of a source tensor, by source offset.
+std::vector<explained> explain_source(source_spec const& source, job const& all,
+                                      std::string const& key,
+                                      std::optional<reshard::box> const& region,
+                                      bool cuts_at_ranks);
+
+/// Pieces that lie side by side on both sides as one.
+std::vector<explained> joined(std::vector<explained> pieces);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,213 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "findings.hpp"
+#include "report.hpp"
+#include "summary.hpp"
+
+#include <reshard/aoa/words.hpp>
+#include <reshard/expr/losses.hpp>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+/// The file that a finding is about.
+std::string const& file_of(aoa::finding const& one, job_files const& files) {
+    bool const is_about_source = one.code == "unused" || one.code == "rounded";
+    return is_placed(one)                            ? files.program
+           : is_about_source || files.target.empty() ? files.source
+                                                     : files.target;
+}
+
+/// What a key that nothing makes, or that lies apart from its scales, has in common with that of
+/// other layers; empty for other findings.
+std::string missing_kind(reported const& one) {
+    bool const is_of_layout =
+        one.code == name(errc::unknown_key) || one.code == name(errc::bad_layout);
+    bool const is_missing = one.severity == "error" && !one.where && is_of_layout;
+    return is_missing ? without_numbers(one.key) : "";
+}
+
+/// Whether a finding is shown for itself, whatever the others say.
+bool is_alone(reported const& one) {
+    if (one.where)
+        return false;
+    return one.severity == "error" ? missing_kind(one).empty() : one.key.empty();
+}
+
+/// The statement that says of all keys of a kind that they have no source, where one does.
+std::string addition_of(std::string const& kind) {
+    std::size_t const star = kind.find('*');
+    bool const is_plain =
+        std::ranges::all_of(kind, [](char c) { return c == '*' || aoa::is_plain_char(c); });
+    if (star == kind.npos || kind.rfind('*') != star || !is_plain)
+        return {};
+    return "_ -> " + kind.substr(0, star) + "$LAYER_ID" + kind.substr(star + 1);
+}
+
+/// What to write for all keys of a group of which each message says what to write for one.
+std::string all_at_once(finding_group const& group) {
+    std::string const statement = addition_of(missing_kind(*group.first));
+    bool const can_add = group.first->message.find("write  _ -> ") != std::string::npos;
+    return can_add && !statement.empty() ? "; for all at once  " + statement : "";
+}
+
+/// Says which tensors of the source no target uses, and which in part only.
+void note_losses(job const& all, job_files const& files) {
+    std::vector<std::string> unused, others;
+    std::string first;
+    for (detail::loss const& one : detail::losses_of(all.map())) {
+        detail::mapping_source const source = all.map().sources()[one.source];
+        if (one.what != detail::loss::kind::unused)
+            continue;
+        if (one.boxes[0] == whole(source.shape))
+            unused.push_back(one.key);
+        else if (first.empty())
+            first = "'" + one.key + "' " + detail::describe(one, source);
+        else
+            others.push_back(one.key);
+    }
+    if (!unused.empty())
+        note(files.source + ": nothing uses " + counted(unused.size(), "key") + ": " +
+             listed(unused));
+    if (!first.empty())
+        note(files.source + ": " + first +
+             (others.empty() ? ""
+                             : "; the same holds for " + counted(others.size(), "more key") + ": " +
+                                   listed(others)));
+}
+
+void note_zeros(job const& all) {
+    std::vector<std::string> zeros;
+    for (mapping_output const& output : all.map().outputs())
+        if (output.added)
+            zeros.push_back(output.key);
+    if (!zeros.empty())
+        note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
+}
+
+} // namespace
+
+reported report_of(aoa::program const& code, aoa::finding const& one, job_files const& files) {
+    reported result{std::string(detail::name_of(one.level)),
+                    one.code,
+                    one.key,
+                    one.message,
+                    file_of(one, files),
+                    std::nullopt,
+                    aoa::macro_chain(code, one.origin),
+                    {},
+                    {}};
+    if (is_placed(one)) {
+        result.where = code.place_at(one.where.first);
+        result.text = aoa::describe(code, one);
+        result.plain = aoa::describe_as(code, one, {});
+        return result;
+    }
+    bool const is_error = one.level == aoa::severity::error;
+    result.plain = result.file + ": " + one.message;
+    result.text =
+        is_error ? result.plain : result.file + ": " + aoa::kind_of(one) + ": " + one.message;
+    return result;
+}
+
+/// `file:line:column: kind: message`, then lines that show the place, then lines with the chain of
+/// macros. What stands behind the file need not be there.
+reported report_of(error const& problem, std::string const& file) {
+    std::string const text = problem.what();
+    std::istringstream lines(text);
+    std::string message, line;
+    std::getline(lines, message);
+    message = message.substr(std::min(message.size(), file.size() + 1));
+    reported result{"error", std::string(name(problem.code())), {}, {}, file, {}, {}, text, text};
+    std::istringstream head(message);
+    aoa::place where;
+    char colon = 0;
+    if (head >> where.line >> colon >> where.column >> colon) {
+        result.where = where;
+        std::getline(head, message);
+        message = message.substr(message.find(": ") + 1);
+    }
+    result.message = message.substr(std::min(message.size(), message.find_first_not_of(' ')));
+    constexpr std::string_view link = "  expanded by ";
+    while (std::getline(lines, line))
+        if (line.starts_with(link))
+            result.chain.push_back(line.substr(link.size()));
+    return result;
+}
+
+std::vector<reported> reports_of(aoa::program const& code,
+                                 std::vector<aoa::finding> const& findings,
+                                 job_files const& files) {
+    std::vector<reported> reports;
+    for (aoa::finding const& one : findings)
+        reports.push_back(report_of(code, one, files));
+    return reports;
+}
+
+std::size_t count_of(std::string_view severity, std::vector<reported> const& reports) {
+    return static_cast<std::size_t>(std::ranges::count(reports, severity, &reported::severity));
+}
+
+std::vector<finding_group> groups_of(std::vector<reported> const& reports) {
+    std::vector<finding_group> groups;
+    std::map<std::tuple<std::string, std::string, std::size_t, std::size_t, std::string>,
+             std::size_t>
+        places;
+    for (reported const& one : reports) {
+        auto const where = one.where.value_or(aoa::place{0, 0});
+        auto const [place, is_new] = places.emplace(
+            std::tuple(one.severity, one.code, where.line, where.column, missing_kind(one)),
+            groups.size());
+        if (is_new || is_alone(one))
+            groups.push_back({&one});
+        else if (one.key.empty())
+            ++groups[place->second].nameless;
+        else
+            groups[place->second].others.push_back(one.key);
+    }
+    return groups;
+}
+
+std::string same_text(finding_group const& group) {
+    std::string text;
+    if (!group.others.empty())
+        text += "\n  the same for " + listed(group.others) + all_at_once(group);
+    if (group.nameless > 0)
+        text += "\n  the same " + counted(group.nameless, "more time");
+    return text;
+}
+
+void say_findings(std::vector<reported> const& reports) {
+    for (finding_group const& group : groups_of(reports))
+        say(group.first->severity, group.first->plain + same_text(group));
+}
+
+void say_notes(job const& all, job_files const& files) {
+    say_findings(reports_of(all.code(), all.findings(), files));
+    if (!all.unwritten.empty())
+        note(all.unwritten);
+    note_zeros(all);
+    note_losses(all, files);
+}
+
+std::size_t count_warnings(job const& all) {
+    return static_cast<std::size_t>(
+        std::ranges::count(all.findings(), aoa::severity::warning, &aoa::finding::level));
+}
+
+void refuse_warnings(std::size_t warnings, job_files const& files) {
+    if (warnings > 0 && files.strict_warnings)
+        fail(errc::unsupported, files.program.empty() ? files.source : files.program, ": ",
+             counted(warnings, "warning"), warnings == 1 ? " is" : " are",
+             " refused (--strict-warnings)");
+}
+
+} // namespace tool

@@ -1,0 +1,78 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_FINDINGS_HPP
+#define RESHARD_TOOL_FINDINGS_HPP
+
+#include "job.hpp"
+
+#include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/place.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/core/error.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Findings as all commands show them.
+
+namespace tool {
+
+/// A finding with all that is shown of it.
+struct reported {
+    std::string severity;
+    std::string code;
+    std::string key;
+    std::string message;
+    std::string file;
+    std::optional<reshard::aoa::place> where; ///< in the program
+    std::vector<std::string> chain;
+    std::string text;  ///< for people: the place, what it is, the message, the lines below
+    std::string plain; ///< the same without what it is, for behind `note: `
+};
+
+/// Whether a finding is about a place in the program.
+inline bool is_placed(reshard::aoa::finding const& one) { return one.where.last > one.where.first; }
+
+/// \param code the program that the finding is of
+reported report_of(reshard::aoa::program const& code, reshard::aoa::finding const& one,
+                   job_files const& files);
+
+/// An error that has stopped a stage, and whose sentence begins with the file.
+reported report_of(reshard::error const& problem, std::string const& file);
+
+std::vector<reported> reports_of(reshard::aoa::program const& code,
+                                 std::vector<reshard::aoa::finding> const& findings,
+                                 job_files const& files);
+
+std::size_t count_of(std::string_view severity, std::vector<reported> const& reports);
+
+/// Findings that say the same of several tensors: the first one, and the keys of the others.
+struct finding_group {
+    reported const* first;
+    std::vector<std::string> others = {};
+    std::size_t nameless = 0; ///< more of them, of no tensor
+};
+
+std::vector<finding_group> groups_of(std::vector<reported> const& reports);
+
+/// For which other tensors the same holds, as lines below the first finding.
+std::string same_text(finding_group const& group);
+
+/// Says findings on standard error, those that say the same of several tensors once.
+void say_findings(std::vector<reported> const& reports);
+
+/// Says on standard error what a person should know of a job that will be carried out.
+void say_notes(job const& all, job_files const& files);
+
+/// The number of warnings that a job gives rise to.
+std::size_t count_warnings(job const& all);
+
+/// Refuses so many warnings where the options say so.
+void refuse_warnings(std::size_t warnings, job_files const& files);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,36 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_FOLD_FOLD_LAYERS_HPP
+#define RESHARD_TOOL_FOLD_FOLD_LAYERS_HPP
+
+#include "fold/folded_line.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+/// \file
+/// Statements of all layers as one with a placeholder.
+
+namespace tool {
+
+/// Whether a name is that of a tensor of either side; other names are of temporaries.
+using tensor_names = std::function<bool(std::string const&)>;
+
+/// How many statements differ from each other in more than their numbers: each of these is a
+/// group, by the order of the first ones.
+std::size_t count_groups(std::vector<folded_line> const& lines);
+
+/// The statements of each group that `folds` is true for as one, where numbers that go together can
+/// be a `$LAYER_ID` or an `$EXPERT_ID`.
+///
+/// It stands where the first of them stood, or where the last did if it reads temporaries: behind
+/// all that make these.
+std::vector<folded_line> by_layers(std::vector<folded_line> const& lines,
+                                   tensor_names const& is_tensor,
+                                   std::function<bool(std::size_t)> const& folds);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,331 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "fold/fold_macros.hpp"
+
+#include <reshard/core/index_vector.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+/// Makes the names of temporaries different that are made several times: each gets a number behind
+/// a character that no name has.
+void number_temporaries(std::vector<folded_line>& lines, tensor_names const& is_tensor) {
+    std::map<std::string, std::size_t> counts;
+    auto const numbered = [&](std::string const& name) {
+        auto const count = counts.find(name);
+        return count == counts.end() ? name : name + '\n' + std::to_string(count->second);
+    };
+    for (folded_line& line : lines) {
+        for (std::string& name : line.left)
+            name = numbered(name);
+        for (std::string& name : line.right) {
+            if (name != "_" && !is_tensor(name))
+                ++counts[name];
+            name = numbered(name);
+        }
+    }
+}
+
+/// Gives temporaries their names again.
+void restore_names(std::vector<folded_line>& lines) {
+    for (folded_line& line : lines)
+        for (name_list* const side : {&line.left, &line.right})
+            for (std::string& name : *side)
+                if (std::size_t const end = name.find('\n'); end != name.npos)
+                    name.erase(end, std::min(name.find('^', end), name.size()) - end);
+}
+
+/// The pieces of a fused tensor that make up another one.
+struct share {
+    name_list pieces;
+    std::string tensor;
+};
+
+/// A fused tensor's pieces by the others that they are of, and the statements that say so.
+struct interleaving {
+    std::vector<share> shares;
+    std::set<std::size_t> lines;
+};
+
+/// On which side the fused tensor stands in the macro's statement, and on which the others.
+struct direction {
+    name_list folded_line::*fused;
+    name_list folded_line::*others;
+};
+
+constexpr direction splitting{&folded_line::left, &folded_line::right};
+constexpr direction joining{&folded_line::right, &folded_line::left};
+
+bool has_only_axis(folded_line const& line) {
+    return line.attributes.starts_with(", axis=") &&
+           line.attributes.find(',', 1) == std::string::npos;
+}
+
+/// The attribute that says along which axis a macro runs; nothing for what it does by itself.
+std::string axis_text(std::string const& attributes) {
+    return attributes == ", axis=1" ? "" : attributes;
+}
+
+/// The pieces of all shares, as they stand where each share is in so many groups.
+name_list interleaved(std::vector<share> const& shares, std::size_t groups) {
+    name_list pieces;
+    for (std::size_t group = 0; group < groups; ++group)
+        for (share const& one : shares) {
+            std::size_t const step = one.pieces.size() / groups;
+            for (std::size_t i = group * step; i < (group + 1) * step; ++i)
+                pieces.push_back(one.pieces[i]);
+        }
+    return pieces;
+}
+
+/// The macro by which `pieces`, in the order of the fused tensor, are those of the shares; empty
+/// where there is none.
+std::string macro_for(name_list const& pieces, std::vector<share> const& shares) {
+    if (shares.size() != 2 && shares.size() != 3)
+        return {};
+    std::size_t const first = shares.front().pieces.size(), last = shares.back().pieces.size();
+    if (shares.size() == 2)
+        return first == last && interleaved(shares, first) == pieces ? ", fused_ffn" : "";
+    if (shares[1].pieces.size() != last)
+        return {};
+    for (std::size_t groups = last; groups > 0; --groups)
+        if (first % groups == 0 && last % groups == 0 && interleaved(shares, groups) == pieces)
+            return std::string(groups == last ? ", fused_qkv" : ", fused_qkv_old") +
+                   ", num_heads=" + std::to_string(first) +
+                   ", num_key_value_groups=" + std::to_string(last);
+    return {};
+}
+
+/// The extents that an attribute `sizes` gives; none where there is none.
+std::vector<std::size_t> sizes_in(std::string_view attributes) {
+    constexpr std::string_view word = ", sizes=\"[";
+    std::vector<std::size_t> sizes;
+    std::size_t const place = attributes.find(word);
+    if (place == attributes.npos)
+        return sizes;
+    char const* text = attributes.data() + place + word.size();
+    char const* const last = attributes.data() + attributes.size();
+    for (std::size_t size = 0;; text = std::min(last, text + 2)) { // behind ", "
+        auto const [end, problem] = std::from_chars(text, last, size);
+        if (problem != std::errc())
+            return sizes;
+        sizes.push_back(size);
+        text = end;
+    }
+}
+
+/// How many of so many equal pieces each name of a split has; empty where they cannot be counted.
+std::vector<std::size_t> piece_counts(std::size_t pieces, folded_line const& split) {
+    std::vector<std::size_t> counts = sizes_in(split.attributes);
+    if (counts.empty())
+        counts.assign(split.right.size(), 1);
+    std::size_t extent = 0;
+    for (std::size_t const count : counts)
+        extent += count;
+    for (std::size_t& count : counts) {
+        if (extent == 0 || pieces * count % extent != 0 || count == 0)
+            return {};
+        count = pieces * count / extent;
+    }
+    return counts.size() == split.right.size() ? counts : std::vector<std::size_t>();
+}
+
+/// The shares of all pieces that the names of a split are.
+std::vector<share> shares_of(name_list const& pieces, folded_line const& split) {
+    std::vector<share> shares;
+    auto first = pieces.begin();
+    std::vector<std::size_t> const counts = piece_counts(pieces.size(), split);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        auto const last = first + static_cast<std::ptrdiff_t>(counts[i]);
+        shares.push_back({{first, last}, split.right[i]});
+        first = last;
+    }
+    return shares;
+}
+
+/// Puts statements together that macros have taken apart. A temporary is a name that neither side
+/// has, that is made once and read once.
+class macro_folder {
+public:
+    macro_folder(std::vector<folded_line> lines, tensor_names const& is_tensor)
+        : lines_(std::move(lines)) {
+        number_temporaries(lines_, is_tensor);
+        std::map<std::string, int> made, read;
+        for (folded_line const& line : lines_) {
+            for (std::string const& name : line.left)
+                ++read[name];
+            for (std::string const& name : line.right)
+                ++made[name];
+        }
+        for (auto const& [name, count] : made)
+            if (count == 1 && read[name] == 1 && !is_tensor(name))
+                temporaries_.insert(name);
+        for (std::size_t i = 0; i < lines_.size(); ++i)
+            note_names(i);
+    }
+
+    std::vector<folded_line> run() {
+        for (int round = 0; round < 2; ++round) { // what is renamed may be pieces then
+            for_each_line(
+                [&](std::size_t i) { put_together(i, splitting) || put_together(i, joining); });
+            for_each_line([&](std::size_t i) { drop_renaming(i); });
+        }
+        for_each_line([&](std::size_t i) { transpose(i); });
+        for_each_line([&](std::size_t i) { move_transpose(i); });
+        std::erase_if(lines_, [](folded_line const& line) { return line.left.empty(); });
+        restore_names(lines_);
+        return std::move(lines_);
+    }
+
+private:
+    bool is_temporary(std::string const& name) const { return temporaries_.contains(name); }
+
+    void for_each_line(auto const& step) {
+        for (std::size_t i = 0; i < lines_.size(); ++i)
+            if (!lines_[i].left.empty())
+                step(i);
+    }
+
+    /// Which statement reads a temporary, and which makes it.
+    void note_names(std::size_t i) {
+        for (std::string const& name : lines_[i].left)
+            if (is_temporary(name))
+                reader_[name] = i;
+        for (std::string const& name : lines_[i].right)
+            if (is_temporary(name))
+                maker_[name] = i;
+    }
+
+    /// Puts one statement in the place of several.
+    void replace(std::set<std::size_t> const& gone, folded_line made) {
+        for (std::size_t const i : gone)
+            lines_[i] = {};
+        lines_[*gone.begin()] = std::move(made);
+        note_names(*gone.begin());
+    }
+
+    /// What reads `t`, which statement `i` makes, reads `name`.
+    void read_instead(std::size_t i, std::string const& t, std::string const& name) {
+        std::size_t const reader = reader_.at(t);
+        std::ranges::replace(lines_[reader].left, t, name);
+        lines_[i] = {};
+        note_names(reader);
+    }
+
+    bool makes_temporary(folded_line const& line) const {
+        return line.left.size() == 1 && line.left[0] != "_" && line.right.size() == 1 &&
+               line.attributes.empty() && is_temporary(line.right[0]);
+    }
+
+    /// `c -> t` before what reads `t`: that reads `c`.
+    void drop_renaming(std::size_t i) {
+        folded_line const line = lines_[i];
+        if (makes_temporary(line))
+            read_instead(i, line.right[0], line.left[0]);
+    }
+
+    /// `x -> y, permute="[]"` is `x^T -> y`.
+    void transpose(std::size_t i) {
+        folded_line& line = lines_[i];
+        if (line.attributes == ", permute=\"[]\"" && line.left.size() == 1 &&
+            line.right.size() == 1) {
+            line.left[0] += "^T";
+            line.attributes.clear();
+        }
+    }
+
+    /// `x^T -> t` before what reads `t`: that reads `x^T`.
+    void move_transpose(std::size_t i) {
+        folded_line const line = lines_[i];
+        if (makes_temporary(line) && line.left[0].ends_with("^T"))
+            read_instead(i, line.right[0], line.left[0]);
+    }
+
+    /// Whether a statement passes pieces on as they are, along the axis of the fused tensor.
+    static bool passes_on(folded_line const& line, folded_line const& fused, direction way) {
+        name_list const &pieces = line.*way.fused, &tensors = line.*way.others;
+        return tensors.size() == 1 && tensors[0] != "_" &&
+               (line.attributes == fused.attributes ||
+                (line.attributes.empty() && pieces.size() == 1));
+    }
+
+    /// By the statements at the other ends of the pieces of `fused`, what these are of; nothing
+    /// where one of them does something else.
+    std::optional<interleaving> followed(folded_line const& fused, direction way) const {
+        interleaving found;
+        std::size_t count = 0;
+        for (std::string const& piece : fused.*way.others) {
+            std::size_t const i = (way.fused == splitting.fused ? reader_ : maker_).at(piece);
+            folded_line const& line = lines_[i];
+            if (!passes_on(line, fused, way))
+                return std::nullopt;
+            if (!found.lines.insert(i).second)
+                continue; // the shares are in the order of their first pieces
+            found.shares.push_back({line.*way.fused, (line.*way.others)[0]});
+            count += (line.*way.fused).size();
+        }
+        return count == (fused.*way.others).size() ? std::optional(found) : std::nullopt;
+    }
+
+    /// Where all pieces are one temporary that is split: the shares of what it is split into.
+    void follow_split(interleaving& found, folded_line const& fused) const {
+        share const only = found.shares[0];
+        if (found.shares.size() > 1 || !is_temporary(only.tensor))
+            return;
+        std::size_t const i = reader_.at(only.tensor);
+        if (lines_[i].left.size() == 1 && lines_[i].attributes.starts_with(fused.attributes)) {
+            found.shares = shares_of(only.pieces, lines_[i]);
+            found.lines.insert(i);
+        }
+    }
+
+    /// `w -> pieces` and `pieces -> a`, `pieces -> b`, perhaps by way of all of them as one
+    /// tensor, which is split; or `a -> pieces`, `b -> pieces` and `pieces -> w`.
+    bool put_together(std::size_t i, direction way) {
+        folded_line const fused = lines_[i];
+        name_list const& pieces = fused.*way.others;
+        bool const is_cut =
+            (fused.*way.fused).size() == 1 && pieces.size() > 1 && has_only_axis(fused) &&
+            std::ranges::all_of(pieces, [&](auto const& name) { return is_temporary(name); });
+        auto found = is_cut ? followed(fused, way) : std::nullopt;
+        if (!found)
+            return false;
+        if (way.fused == splitting.fused)
+            follow_split(*found, fused);
+        std::string const macro = macro_for(pieces, found->shares);
+        if (macro.empty())
+            return false;
+        folded_line made{{}, {}, macro + axis_text(fused.attributes)};
+        made.*way.fused = fused.*way.fused;
+        for (share const& one : found->shares)
+            (made.*way.others).push_back(one.tensor);
+        found->lines.insert(i);
+        replace(found->lines, std::move(made));
+        return true;
+    }
+
+    std::vector<folded_line> lines_;
+    std::set<std::string> temporaries_;
+    std::map<std::string, std::size_t> reader_, maker_; ///< of temporaries
+};
+
+} // namespace
+
+std::vector<folded_line> with_macros(std::vector<folded_line> lines,
+                                     tensor_names const& is_tensor) {
+    return macro_folder(std::move(lines), is_tensor).run();
+}
+
+} // namespace tool

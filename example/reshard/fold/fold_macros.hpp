@@ -1,0 +1,24 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_FOLD_FOLD_MACROS_HPP
+#define RESHARD_TOOL_FOLD_FOLD_MACROS_HPP
+
+#include "fold/fold_layers.hpp"
+#include "fold/folded_line.hpp"
+
+#include <vector>
+
+/// \file
+/// Statements that macros have been expanded to, put together again.
+
+namespace tool {
+
+/// The same program with `fused_ffn`, `fused_qkv`, `fused_qkv_old` and `^T` where statements look
+/// as if these had been there, and without names that are only passed on.
+///
+/// What it means has to be compared: the number of parts of a fused macro is that of the layouts.
+std::vector<folded_line> with_macros(std::vector<folded_line> lines, tensor_names const& is_tensor);
+
+} // namespace tool
+
+#endif

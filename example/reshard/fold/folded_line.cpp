@@ -1,0 +1,79 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "fold/folded_line.hpp"
+#include "report.hpp"
+
+#include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/words.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <variant>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+std::string text_of(aoa::attribute const& one) {
+    std::string text = ", " + one.word;
+    if (auto const* const number = std::get_if<index_t>(&one.value))
+        text += "=" + std::to_string(*number);
+    if (auto const* const value = std::get_if<std::string>(&one.value))
+        text += std::string("=") + one.quote + *value + one.quote;
+    return text;
+}
+
+/// Whether a name stands without quotes; `$LAYER_ID - 1` does.
+bool is_plain(std::string_view name) {
+    if (name.find_first_of(" +-") != name.npos && name.find('$') == name.npos)
+        return false;
+    return std::ranges::all_of(name, [](char c) {
+        return aoa::is_plain_char(c) ||
+               std::string_view("$*^ +-").find(c) != std::string_view::npos;
+    });
+}
+
+std::string text_of(name_list const& names) {
+    std::string text;
+    for (std::string const& name : names)
+        text += (text.empty() ? "" : ", ") + (is_plain(name) ? name : '"' + name + '"');
+    return text;
+}
+
+std::string text_of(aoa::program const& code, aoa::name const& one) {
+    if (one.kind == aoa::name::kind_type::nothing)
+        return "_";
+    return std::string(code.text(one)) + (one.transposed ? "^T" : "");
+}
+
+template <class Names>
+name_list names_of(aoa::program const& code, Names const& names) {
+    name_list texts;
+    for (aoa::name const& one : names)
+        texts.push_back(text_of(code, one));
+    return texts;
+}
+
+} // namespace
+
+std::vector<folded_line> lines_of(name_list const& texts) {
+    aoa::program const code = aoa::parse(joined_lines(texts));
+    std::vector<folded_line> lines;
+    for (aoa::statement const& one : code.statements()) {
+        lines.push_back({names_of(code, code.left(one)), names_of(code, code.right(one)), {}});
+        for (aoa::attribute const& each : code.attributes(one))
+            lines.back().attributes += text_of(each);
+    }
+    return lines;
+}
+
+name_list texts_of(std::vector<folded_line> const& lines) {
+    name_list texts;
+    for (folded_line const& one : lines)
+        texts.push_back(text_of(one.left) + " -> " + text_of(one.right) + one.attributes);
+    return texts;
+}
+
+} // namespace tool

@@ -1,0 +1,35 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_FOLD_FOLDED_LINE_HPP
+#define RESHARD_TOOL_FOLD_FOLDED_LINE_HPP
+
+#include <string>
+#include <vector>
+
+/// \file
+/// Statements as texts, which are easier to rewrite than a program.
+
+namespace tool {
+
+using name_list = std::vector<std::string>;
+
+/// A statement. `x^T` stands for a name of its own, `_` for nothing.
+struct folded_line {
+    name_list left;
+    name_list right;
+    std::string attributes; ///< `, axis=0`
+
+    bool operator==(folded_line const&) const = default;
+};
+
+/// The statements of a program's lines.
+///
+/// \throws error as `aoa::parse`
+std::vector<folded_line> lines_of(name_list const& lines);
+
+/// Statements as texts, without a line break behind them.
+name_list texts_of(std::vector<folded_line> const& lines);
+
+} // namespace tool
+
+#endif
