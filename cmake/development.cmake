@@ -4,15 +4,9 @@
 
 include_guard(GLOBAL)
 
-if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    find_program(RESHARD_CCACHE ccache)
-    mark_as_advanced(RESHARD_CCACHE)
-    if(RESHARD_CCACHE)
-        set(CMAKE_CXX_COMPILER_LAUNCHER "${RESHARD_CCACHE}")
-    endif()
-endif()
-
-if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
+# Who only installs has, perhaps, a newer compiler, with warnings of its own.
+if(PROJECT_IS_TOP_LEVEL AND (RESHARD_BUILD_TESTS OR RESHARD_BUILD_FUZZERS)
+        AND NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
     set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
 endif()
 # Sources of a program are compiled sixteen at a time, for most of the time goes into the same headers

@@ -28,6 +28,7 @@ pkg-config.")
 set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_NAME reshard)
 set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RESHARD_TOOL_PACKAGE_RECOMMENDS "openmpi-bin")
 set(CPACK_COMPONENT_RESHARD_TOOL_DESCRIPTION
 "convert the checkpoints of models from one parallel layout to another
 The command-line tool of the library Reshard inspects, checks, plans and

@@ -7,6 +7,7 @@
 #include <reshard/storage/compare.hpp>
 
 #include <boost/json/parse.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -29,7 +30,7 @@ struct diff_options {
 
 /// A number where the text is one that JSON has, else the text.
 json::value json_element(std::string const& text) {
-    json::error_code not_json;
+    boost::system::error_code not_json;
     json::value const number = json::parse(json_text(text), not_json);
     return not_json || !number.is_number() ? json::value(json_text(text)) : number;
 }

@@ -1,6 +1,8 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-"""Reshard in a Spack repository of one's own: repos/ours/packages/reshard/package.py."""
+"""Reshard in a repository of one's own of Spack 1.0 or later: packages/reshard/package.py. `git` there is your clone."""
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 from spack.package import *
 
@@ -8,6 +10,7 @@ from spack.package import *
 class Reshard(CMakePackage):
     """Describe, transform and redistribute sharded tensors over MPI."""
 
+    git = "file:///usr/src/reshard"
     license("BSL-1.0")
 
     version("main", branch="main")
@@ -21,7 +24,8 @@ class Reshard(CMakePackage):
     depends_on("xxhash")
     depends_on("cli11", type="build", when="+tool")
 
-    conflicts("%gcc@:11", msg="C++20 as g++ 12 has it is needed")
+    conflicts("%gcc@:11", msg="g++ 12 or later is needed")
+    conflicts("%clang@:15", msg="clang 16 or later is needed")
 
     def cmake_args(self):
         return [

@@ -1,21 +1,30 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 # Compiles `source`; passes where the compiler refuses it with the message that its first line names; with
-# `// expect first: <regex>` that message has to be the first error.
+# `// expect first: <regex>` that message has to be the first error. A second line `// with: <options>` is
+# given to the compiler, which runs in the folder of the source.
 
 cmake_minimum_required(VERSION 3.25)
 
-file(STRINGS "${source}" first LIMIT_COUNT 1)
+file(STRINGS "${source}" lines LIMIT_COUNT 2)
+list(POP_FRONT lines first second)
 if(NOT first MATCHES "^// expect( first)?: (.+)$")
     message(FATAL_ERROR "${source}:1: the first line has to be `// expect: <regex>`")
 endif()
 set(is_first "${CMAKE_MATCH_1}")
 set(expected "${CMAKE_MATCH_2}")
 
+set(options)
+if(second MATCHES "^// with: (.+)$")
+    separate_arguments(options UNIX_COMMAND "${CMAKE_MATCH_1}")
+endif()
+
 list(REMOVE_DUPLICATES include_dirs)
 list(TRANSFORM include_dirs PREPEND "-I")
+cmake_path(GET source PARENT_PATH folder)
 execute_process(
-    COMMAND "${compiler}" -std=c++20 -fsyntax-only ${include_dirs} "${source}"
+    COMMAND "${compiler}" -std=c++20 -fsyntax-only ${options} ${include_dirs} "${source}"
+    WORKING_DIRECTORY "${folder}"
     RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
 
 if(result EQUAL 0)

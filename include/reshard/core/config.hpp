@@ -10,6 +10,23 @@
 /// defined alike in all sources of a program, headers declare only, and one source file includes
 /// `<reshard/impl/src.hpp>`; the CMake targets `reshard::compiled_*` do both.
 
+#include <boost/version.hpp>
+
+#include <version>
+
+#if __cplusplus < 202002L
+#error "Reshard needs C++20: compile with -std=c++20 or later"
+#elif defined(__clang__) && __clang_major__ < 16
+#error "Reshard needs clang 16 or later"
+#elif !defined(__clang__) && defined(__GNUC__) && __GNUC__ < 12
+#error "Reshard needs g++ 12 or later"
+#elif !defined(__cpp_lib_constexpr_vector)
+#error "Reshard needs std::vector in constant expressions: the standard library of g++ 12 or later"
+#endif
+#if BOOST_VERSION < 108100
+#error "Reshard needs Boost 1.81 or later; the Boost that the compiler finds is older"
+#endif
+
 #ifdef RESHARD_SEPARATE_COMPILATION
 #define RESHARD_DECL
 #else

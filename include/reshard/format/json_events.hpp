@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_JSON_EVENTS_HPP
 
 #include <boost/json/basic_parser_impl.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +60,7 @@ struct json_adapter {
     static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
 
     using text_view = boost::json::string_view;
-    using code = boost::json::error_code;
+    using code = boost::system::error_code;
 
     explicit json_adapter(Handler& target) : handler(target) {}
 
@@ -161,7 +162,7 @@ inline json_fault syntax_fault(std::string_view text, std::size_t position) {
     return {position, "what stands here is not JSON"};
 }
 
-inline std::string sentence(boost::json::error_code ec) {
+inline std::string sentence(boost::system::error_code ec) {
     if (ec == boost::json::error::too_deep)
         return "arrays and objects are nested too deeply";
     if (ec == boost::json::error::incomplete)
@@ -180,7 +181,7 @@ std::optional<json_fault> send_json_events(std::string_view text, Handler& handl
     boost::json::parse_options options;
     options.max_depth = max_depth;
     boost::json::basic_parser<json_adapter<Handler>> parser(options, handler);
-    boost::json::error_code ec;
+    boost::system::error_code ec;
     std::size_t const read = parser.write_some(false, text.data(), text.size(), ec);
     if (ec) {
         std::string const refusal = handler.refusal();
