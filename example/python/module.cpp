@@ -5,6 +5,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/redistribute.hpp>
@@ -54,20 +55,27 @@ std::pair<int, std::string> run(std::vector<std::string> words) {
 }
 
 /// A tensor of another framework, from the capsule that its `__dlpack__` gives.
+///
+/// \throws error for a capsule that was taken already, or holds something else
 adapt::dlpack_tensor tensor_of(py::capsule lent) {
-    std::string const name = lent.name();
+    std::string const name = lent.name() ? lent.name() : "";
     if (name == "dltensor_versioned") {
         auto* const managed = lent.get_pointer<adapt::dlpack::managed_versioned>();
         lent.set_name("used_dltensor_versioned");
         return adapt::dlpack_tensor(managed);
     }
+    if (name != "dltensor")
+        fail(errc::usage, "__dlpack__ gave a capsule named '", name,
+             "', and neither 'dltensor' nor 'dltensor_versioned'");
     auto* const managed = lent.get_pointer<adapt::dlpack::managed>();
     lent.set_name("used_dltensor");
     return adapt::dlpack_tensor(managed);
 }
 
-/// A shard as Python gives it: key, whole shape, offset, and a NumPy array or a DLPack capsule.
-using given_shard = std::tuple<std::string, std::vector<index_t>, std::vector<index_t>, py::object>;
+/// A shard as Python gives it: key, shape of the whole tensor, offset, and a NumPy array or a DLPack
+/// capsule. Without shape and offset it is the whole tensor.
+using given_shard = std::tuple<std::string, std::optional<std::vector<index_t>>,
+                               std::optional<std::vector<index_t>>, py::object>;
 
 index_vector vector_of(std::vector<index_t> const& numbers) {
     return index_vector(numbers.begin(), numbers.end());
@@ -77,37 +85,119 @@ template <class StateDict, class Tensor>
 void add(StateDict& tensors, given_shard const& given, Tensor tensor) {
     auto const& [key, shape, offset, elements] = given;
     auto const seen = reshard::view(std::as_const(tensor));
-    box const region{vector_of(offset), seen.shape};
-    tensors.add(shard_descriptor{key, seen.dtype, vector_of(shape), region, {}}, tensor);
+    index_vector const whole = shape ? vector_of(*shape) : seen.shape;
+    index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole.size())));
+    box const region{first, seen.shape};
+    tensors.add(shard_descriptor{key, seen.dtype, whole, region, {}}, tensor);
+}
+
+/// \throws error that names the key
+template <class StateDict>
+void add(StateDict& tensors, given_shard const& given) try {
+    py::object const& elements = std::get<3>(given);
+    if (py::isinstance<py::array>(elements))
+        add(tensors, given, elements.cast<py::array>());
+    else
+        add(tensors, given, tensor_of(elements.cast<py::capsule>()));
+} catch (error const& problem) {
+    throw error(problem.code(), detail::words("'", std::get<0>(given), "': ", problem.what()));
 }
 
 template <class StateDict>
 StateDict state_of(std::vector<given_shard> const& given) {
     StateDict tensors;
-    for (given_shard const& one : given) {
-        py::object const& elements = std::get<3>(one);
-        if (py::isinstance<py::array>(elements))
-            add(tensors, one, elements.cast<py::array>());
-        else
-            add(tensors, one, tensor_of(elements.cast<py::capsule>()));
-    }
+    for (given_shard const& one : given)
+        add(tensors, one);
+    tensors.check();
     return tensors;
 }
 
-/// \param communicator the address of an MPI_Comm, or nothing: this process alone
-void move_tensors(std::optional<std::uintptr_t> communicator, std::vector<given_shard> const& have,
-                  std::vector<given_shard> const& want, std::string const& program,
-                  std::string const& file) {
-    auto const source = state_of<const_state_dict>(have);
-    auto const target = state_of<state_dict>(want);
+/// Tensors and a program as the library takes them, and the warnings of the program.
+struct request {
+    const_state_dict have;
+    state_dict want;
     options how;
-    if (!program.empty())
-        how.program = aoa::parse(program, file);
+    std::vector<std::string> warnings;
+};
+
+/// The work of one rank in front of the first collective: its errors are agreed.
+detail::local_error understand(request& asked, std::vector<given_shard> const& have,
+                               std::vector<given_shard> const& want,
+                               std::pair<std::string, std::string> const& program) {
+    return detail::attempt([&] {
+        asked.have = state_of<const_state_dict>(have);
+        asked.want = state_of<state_dict>(want);
+        if (program.first.empty())
+            return;
+        asked.how.program = aoa::with_findings(
+            aoa::parse(program.first, program.second),
+            [&asked](aoa::program const& expanded, aoa::finding const& one) {
+                if (one.level == aoa::severity::warning)
+                    asked.warnings.push_back(aoa::describe_as(expanded, one, ""));
+            });
+    });
+}
+
+/// Takes warnings of the program as errors, which all ranks meet alike.
+void refuse_warnings(request& asked) {
+    if (asked.how.program.is_by_name())
+        return;
+    asked.how.program = [&asked, lower = *asked.how.program.made()](catalog const& source,
+                                                                    catalog const* target) {
+        mapping made = lower(source, target);
+        if (asked.warnings.empty())
+            return made;
+        std::string text;
+        for (std::string const& warning : asked.warnings)
+            text += "\n" + warning;
+        fail(errc::unsupported, "the program has ",
+             detail::counted(asked.warnings.size(), "warning"),
+             ", which strict_warnings=True refuses:", text);
+    };
+}
+
+/// Moves the tensors; a mistake of this rank is told to all, and thrown by all.
+///
+/// Python's other threads run meanwhile. What holds Python's objects is freed by the caller.
+template <class Group>
+void run_together(Group const& world, request const& asked, detail::local_error const& problem) {
+    py::gil_scoped_release const others_may_run;
+    if (!problem)
+        return reshard::redistribute(world, asked.have, asked.want, asked.how);
+    std::string const who = world.size() > 1 ? detail::words("rank ", world.rank(), ": ") : "";
+    const_state_dict mistaken;
+    mistaken.add([&]() -> shard_descriptor { throw error(problem->code(), who + problem->what()); },
+                 const_tensor_view{});
+    reshard::redistribute(world, mistaken, state_dict(), {});
+}
+
+/// \param communicator the address of an MPI_Comm, or nothing: this process alone
+void run_together(std::optional<std::uintptr_t> communicator, request const& asked,
+                  detail::local_error const& problem) {
     if (!communicator)
-        return reshard::redistribute(solo(), source, target, how);
+        return run_together(solo(), asked, problem);
     MPI_Comm const given = *reinterpret_cast<MPI_Comm const*>(*communicator);
-    reshard::redistribute(mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach)),
-                          source, target, how);
+    run_together(mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach)), asked,
+                 problem);
+}
+
+/// What the program warns of.
+std::vector<std::string> move_tensors(std::optional<std::uintptr_t> communicator,
+                                      std::vector<given_shard> const& have,
+                                      std::vector<given_shard> const& want,
+                                      std::pair<std::string, std::string> const& program,
+                                      bool strict_warnings) {
+    request asked;
+    detail::local_error const problem = understand(asked, have, want, program);
+    if (strict_warnings)
+        refuse_warnings(asked);
+    run_together(communicator, asked, problem);
+    return asked.warnings;
+}
+
+/// In place of `redistribute` on a rank that has nothing to give it but its mistake.
+void refuse(std::optional<std::uintptr_t> communicator, std::string const& text) {
+    run_together(communicator, {}, error(errc::usage, text));
 }
 
 } // namespace
@@ -135,5 +225,6 @@ PYBIND11_MODULE(_reshard, module) {
     });
     module.def("run", &run);
     module.def("redistribute", &move_tensors);
+    module.def("refuse", &refuse);
     module.def("close", [] { processes().reset(); });
 }

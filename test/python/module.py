@@ -2,11 +2,16 @@
 
 """The Python module, alone and under mpiexec: run with the folder of the module in PYTHONPATH."""
 
+import ctypes
 import json
 import os
+import pathlib
 import struct
 import sys
 import tempfile
+import threading
+import types
+import warnings
 
 import numpy
 import reshard
@@ -97,16 +102,236 @@ class Lent:
         return self.array.__dlpack__()
 
 
+class Described(ctypes.Structure):
+    """DLManagedTensorVersioned of DLPack 1.0."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("data", ctypes.c_void_p),
+                ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64)]
+
+
+class Immutable:
+    """A tensor of int16 with one axis that says to those who ask for version 1 that it is read-only, as JAX's are."""
+
+    def __init__(self, array, name=b"dltensor_versioned"):
+        self.array, self.name, self.asked = array, name, None
+
+    def __dlpack__(self, max_version=None):
+        self.asked = max_version
+        self.extents = (ctypes.c_int64 * 1)(*self.array.shape)
+        self.described = Described(1, 0, None, None, 1, self.array.ctypes.data, 1, 0, 1, 0, 16, 1, self.extents, None, 0)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.described), self.name, None)
+
+
+class Refusing:
+    """As a parameter of PyTorch, which needs its gradient."""
+
+    shape = (6,)
+
+    def __init__(self, problem=None):
+        self.problem = problem or BufferError("Can't export tensors that require gradient")
+
+    def __dlpack__(self, max_version=None):
+        raise self.problem
+
+
+class Negated:
+    """As `torch.conj(...).imag`, of which each element in memory stands for its negative."""
+
+    def is_neg(self):
+        return True
+
+    def __dlpack__(self, max_version=None):
+        raise AssertionError("its memory is not to be read")
+
+
 def dlpack():
     have, want = numpy.arange(6, dtype="int16"), numpy.zeros(6, "int16")
     reshard.redistribute(None, {"w": Lent(have)}, {"w": Lent(want)})
     assert (want == have).all()
+    frozen, target = Immutable(have), numpy.zeros(6, "int16")
+    reshard.redistribute(None, {"w": frozen}, {"w": target})
+    assert (target == have).all() and frozen.asked == (1, 1)
+    code, text = refusal(lambda: reshard.redistribute(None, {"w": numpy.ones(6, "int16")}, {"w": frozen}))
+    assert code == "usage" and "'w'" in text and "read-only" in text, text
+    assert (have == numpy.arange(6)).all()
+    code, text = refusal(lambda: reshard.redistribute(None, {"w": Immutable(have, b"other")}, {"w": target}))
+    assert "'other'" in text, text
+
+
+def mistakes():
+    """What one rank gives wrongly is the same error on all, before anything moves; and then they go on together."""
+    good = numpy.arange(6, dtype="float32")
+    cases = [
+        ({"w": good.astype(">f4")}, "'>float32'"),
+        ({"w": good.astype(object)}, "object"),
+        ({"w": [1.0, 2.0]}, "type float is no tensor"),
+        ({"w": [good, None]}, "None is no tensor"),
+        ({"w": 0.5}, "type float is no tensor"),
+        ({"w": numpy.float32(1)}, "type float32 is no tensor"),
+        ({"w": numpy.ma.masked_array(good, good > 2)}, "mask"),
+        ({"w": Refusing()}, "BufferError: Can't export tensors that require gradient"),
+        ({"w": Negated()}, "resolve_neg()"),
+        ({"w": reshard.Shard(good, (6,), (0.5,))}, "offset"),
+        ({"w": reshard.Shard(good, 6, (0,))}, "shape"),
+        ({"w": reshard.Shard(good, (2**63,), (0,))}, "64 bits"),
+        ({"w": reshard.Shard(good, (6,), (1,))}, "6"),
+        ({"w\udc80": good}, "UnicodeEncodeError"),
+    ]
+    last = ranks - 1
+    who = f"rank {last}: " if ranks > 1 else ""
+    for have, expected in cases:
+        for sides in ({"have": have}, {"want": have}):
+            refused(sides, last, who + "'w", expected)
+    refused({"have": None}, last, who + "`have`", "None")
+    refused({"want": [good]}, last, who + "`want`", "type list")
+    refused({"have": {3: good}}, last, who, "3")
+    refused({"program": 3}, last, who + "`program`", "type int")
+    refused({"program": "w -> "}, last, who + "program:1:", "")
+    refused({"program": pathlib.Path("no such program")}, last, who + "FileNotFoundError", "no such program")
+    refused({"file": None}, last, who + "`file`", "None")
+
+
+def refused(wrong, wrong_rank, begin, expected):
+    source, target = numpy.arange(6, dtype="float32"), numpy.zeros(6, "float32")
+    given = {"have": {"w": source}, "want": {"w": target}} | (wrong if rank == wrong_rank else {})
+    try:
+        reshard.redistribute(comm, **given)
+    except reshard.Error as problem:
+        text = str(problem)
+        assert problem.code and text.startswith(begin) and expected in text and len(text) < 500, text
+        assert not target.any()
+    else:
+        raise AssertionError(f"it was not refused: {begin}")
+
+
+def immutable_of_jax():
+    """JAX does not say in DLPack that its arrays are read-only."""
+
+    class Array(Lent):
+        pass
+
+    sys.modules["jax"] = types.SimpleNamespace(Array=Array)
+    source = numpy.arange(6, dtype="float32")
+    target = numpy.zeros(6, "float32")
+    reshard.redistribute(None, {"w": Array(source)}, {"w": target})
+    assert (target == source).all()
+    code, text = refusal(lambda: reshard.redistribute(None, {"w": target + 1}, {"w": Array(source)}))
+    assert code == "usage" and "'w'" in text and "JAX" in text, text
+    assert (source == numpy.arange(6)).all()
+    del sys.modules["jax"]
+
+
+def warned():
+    """What a program warns of is said by the first rank, or refused on all."""
+    source, target = numpy.arange(6, dtype="float32"), numpy.zeros(6, "float32")
+    program = "w -> v\nno.such.$LAYER_ID -> x.$LAYER_ID\n"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        reshard.redistribute(comm, {"w": source}, {"v": target}, program, "moved.aoa")
+    assert (target == source).all()
+    assert len(said) == (1 if rank == 0 else 0)
+    for one in said:
+        assert one.category is reshard.Warning and str(one.message).startswith("moved.aoa:2:1: no key"), one.message
+        assert one.filename == __file__
+    target[:] = 0
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": source}, {"v": target}, program, strict_warnings=True))
+    assert code == "unsupported" and "1 warning" in text and "program:2:1" in text, text
+    assert not target.any()
+    reshard.redistribute(comm, {"w": source}, {"v": target}, "w -> v", strict_warnings=True)
+    reshard.redistribute(comm, {"v": source}, {"v": target}, strict_warnings=True)
+
+
+def program_files(directory):
+    path = pathlib.Path(directory, "turn.aoa")
+    if rank == 0:
+        path.write_text("w^T -> v\n")
+    if comm:
+        comm.barrier()
+    source, target = numpy.arange(6, dtype="float32").reshape(2, 3), numpy.zeros((3, 2), "float32")
+    reshard.redistribute(comm, {"w": source}, {"v": target}, path)
+    assert (target == source.T).all()
+    reshard.redistribute(comm, {"v": source}, {"v": numpy.zeros((2, 3), "float32")}, None)
+
+
+class Started(Lent):
+    """Says when the library asks for it."""
+
+    def __dlpack__(self):
+        began.set()
+        return super().__dlpack__()
+
+
+began = threading.Event()
+
+
+def threads(directory):
+    """While a rank waits in `redistribute`, its other threads go on: here rank 1 comes only when one of them says so."""
+    path = os.path.join(directory, "pipe")
+    if rank == 0:
+        os.mkfifo(path)
+    comm.barrier()
+
+    def tell():
+        began.wait()
+        with open(path, "w") as pipe:
+            pipe.write("go")
+
+    if rank == 0:
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1000)  # no thread takes the interpreter from the one that calls
+        other = threading.Thread(target=tell)
+        other.start()
+    elif rank == 1:
+        with open(path) as pipe:
+            assert pipe.read() == "go"
+    source, target = numpy.arange(6, dtype="float32"), numpy.zeros(6, "float32")
+    reshard.redistribute(comm, {"w": Started(source)}, {"w": target})
+    assert (target == source).all()
+    if rank == 0:
+        other.join()
+        sys.setswitchinterval(before)
+
+
+def interrupted():
+    """A KeyboardInterrupt of one rank stays one, and the others have an error."""
+    given = {"w": Refusing(KeyboardInterrupt())} if rank == 0 else {}
+    try:
+        reshard.redistribute(comm, given, {})
+    except KeyboardInterrupt:
+        assert rank == 0
+    except reshard.Error as problem:
+        assert rank != 0 and "KeyboardInterrupt" in str(problem), problem
+
+
+def no_communicator():
+    for wrong in (3, "world"):
+        try:
+            reshard.redistribute(wrong, {}, {})
+        except TypeError as problem:
+            assert "mpi4py" in str(problem), problem
+        else:
+            raise AssertionError(f"{wrong} was taken for a communicator")
 
 
 name = tempfile.mkdtemp() if rank == 0 else None
-checkpoints(comm.bcast(name) if comm else name)
+name = comm.bcast(name) if comm else name
+checkpoints(name)
 tensors()
 dlpack()
+immutable_of_jax()
+mistakes()
+warned()
+program_files(name)
+interrupted()
+if comm:
+    no_communicator()
+if ranks > 1:
+    threads(name)
 if rank == 0:
     print(f"reshard {reshard.__version__}: {ranks} rank(s), all as expected")
 sys.stdout.flush()

@@ -14,12 +14,26 @@ is for programs.
 
 import atexit
 import json
+import operator
+import os
+import reprlib
+import sys
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ._reshard import Error, close as _close, redistribute as _redistribute, run as _run, version as __version__
+import numpy
 
-__all__ = ["Error", "Shard", "check", "convert", "inspect", "plan", "redistribute", "verify"]
+from ._reshard import Error, close as _close, redistribute as _redistribute, refuse as _refuse, run as _run
+from ._reshard import version as __version__
+
+__all__ = ["Error", "Shard", "Warning", "check", "convert", "inspect", "plan", "redistribute", "verify"]
+
+
+class Warning(UserWarning):
+    """What the library warns of."""
+
 
 atexit.register(_close)
 
@@ -77,34 +91,137 @@ class Shard:
     shape: tuple | None = None
     offset: tuple | None = None
 
-    def _given(self, key):
-        shape = tuple(self.tensor.shape) if self.shape is None else tuple(self.shape)
-        offset = (0,) * len(shape) if self.offset is None else tuple(self.offset)
-        return key, shape, offset, self._elements()
 
-    def _elements(self):
-        if type(self.tensor).__module__ == "numpy":
-            return self.tensor
-        return self.tensor.__dlpack__()
+class _Mistake(Exception):
+    """What is wrong with an argument, in a sentence."""
 
 
-def _shards(tensors):
+def _kind(value):
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _is_jax(tensor):
+    return isinstance(tensor, getattr(sys.modules.get("jax"), "Array", ()))
+
+
+def _integers(what, values):
+    if values is None:
+        return None
+    try:
+        numbers = [operator.index(value) for value in values]
+    except TypeError:
+        raise _Mistake(f"{what} is a tuple of integers, and {reprlib.repr(values)} was given") from None
+    if any(not -(2**63) <= number < 2**63 for number in numbers):
+        raise _Mistake(f"{what} has a number of more than 64 bits")
+    return numbers
+
+
+def _lent(tensor):
+    """The capsule of `__dlpack__`: the form that can say that the elements are read-only, where there is one."""
+    for method in ("is_neg", "is_conj"):
+        if getattr(tensor, method, bool)():
+            raise _Mistake(f"its elements are not in memory as they read ({method}()); give tensor.resolve_{method[3:]}()")
+    try:
+        return tensor.__dlpack__(max_version=(1, 1))
+    except TypeError:
+        return tensor.__dlpack__()
+
+
+def _elements(tensor):
+    if isinstance(tensor, numpy.ma.MaskedArray):
+        raise _Mistake("a masked array was given, whose mask would be lost; give tensor.filled(...)")
+    if isinstance(tensor, numpy.ndarray):
+        return tensor
+    if hasattr(tensor, "__dlpack__"):
+        return _lent(tensor)
+    raise _Mistake(f"{_kind(tensor)} is no tensor: NumPy arrays are, and what has __dlpack__")
+
+
+def _given(side, value):
+    shard = value if isinstance(value, Shard) else Shard(value)
+    if side == "want" and _is_jax(shard.tensor):  # its __dlpack__ does not say so
+        raise _Mistake("an array of JAX is never written to; fill a NumPy array, and make one of it")
+    elements = _elements(shard.tensor)
+    if type(elements).__name__ != "PyCapsule" and not isinstance(elements, numpy.ndarray):
+        raise _Mistake(f"__dlpack__ gave {_kind(elements)}, and no capsule")
+    return _integers("shape", shard.shape), _integers("offset", shard.offset), elements
+
+
+def _shards(side, tensors):
+    """Key, shape, offset and elements of each shard, as `_reshard` takes them."""
+    if not isinstance(tensors, Mapping):
+        raise _Mistake(f"`{side}` maps keys to tensors, and {_kind(tensors)} was given")
     given = []
     for key, value in tensors.items():
-        for shard in value if isinstance(value, (list, tuple)) else [value]:
-            given.append((shard if isinstance(shard, Shard) else Shard(shard))._given(key))
+        if not isinstance(key, str):
+            raise _Mistake(f"a key of `{side}` is text, and {_kind(key)} was given: {str(key)[:80]}")
+        try:
+            key.encode()
+            for shard in value if isinstance(value, (list, tuple)) else [value]:
+                given.append((key, *_given(side, shard)))
+        except Exception as problem:
+            raise _Mistake(f"{key!r}: {_sentence(problem)}") from problem
     return given
 
 
-def redistribute(comm, have, want, program="", file="program"):
+def _sentence(problem):
+    """An exception in words, without the arrays that some of them show."""
+    kind = "" if isinstance(problem, (_Mistake, Error)) else f"{type(problem).__name__}: "
+    return f"{kind}{problem}"[:2000]
+
+
+def _text(program, file):
+    """Text and name of a program, which is text or the path of a file."""
+    if isinstance(program, os.PathLike):
+        with open(program, encoding="utf-8") as opened:
+            return opened.read(), os.fspath(program)
+    if program is not None and not isinstance(program, str):
+        raise _Mistake(f"`program` is AOA text, or the path of a file as a pathlib.Path, and {_kind(program)} was given")
+    if not isinstance(file, str):
+        raise _Mistake(f"`file`, the name of the program in messages, is text, and {_kind(file)} was given")
+    return program or "", file
+
+
+def _address(comm):
+    """Where the MPI_Comm is, or None for this process alone."""
+    if comm is None:
+        return None
+    from mpi4py import MPI
+
+    if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
+        raise TypeError(f"`comm` is a communicator of mpi4py, or None; {_kind(comm)} was given that is none")
+    if comm.Is_inter():
+        raise TypeError("`comm` is an inter-communicator, whose two groups count their ranks apart; give comm.Merge()")
+    return MPI._addressof(comm)
+
+
+def redistribute(comm, have, want, program="", file="program", *, strict_warnings=False):
     """Fills the tensors of `want` with those of `have`, from whatever rank has them.
 
     `comm` is a communicator of mpi4py, or None for this process alone; every rank of it calls this. `have` and `want` map
-    keys to `Shard`s, or lists of them, or to whole tensors. `program` is AOA text; without it, tensors keep their names.
-    """
-    address = None
-    if comm is not None:
-        from mpi4py import MPI
+    keys to `Shard`s, or lists of them, or to whole tensors. `program` is AOA text, which messages call `file`, or the
+    path of a file as a `pathlib.Path`; without it, tensors keep their names.
 
-        address = MPI._addressof(comm)
-    _redistribute(address, _shards(have), _shards(want), program, file)
+    What one rank gives wrongly raises the same `reshard.Error` on every rank. What the program warns of is a
+    `reshard.Warning` on rank 0; with `strict_warnings=True` it is an error on every rank.
+    """
+    address = _address(comm)
+    try:
+        given = _shards("have", have), _shards("want", want), _text(program, file)
+        for text in given[2]:
+            text.encode()
+    except BaseException as problem:
+        try:
+            _refuse(address, _sentence(problem))
+        except Error as told:
+            if isinstance(problem, Exception):
+                raise told from problem
+        raise  # KeyboardInterrupt, which the other ranks know of now
+    warned = _redistribute(address, *given, bool(strict_warnings))
+    if comm is None or comm.rank == 0:
+        _warn(warned)
+
+
+def _warn(texts):
+    for text in texts:
+        warnings.warn(text, Warning, stacklevel=3)
