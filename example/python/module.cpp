@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -39,19 +40,91 @@ std::unique_ptr<tool::processes>& processes() {
     return started;
 }
 
-/// Exit status, and what the command prints.
-std::pair<int, std::string> run(std::vector<std::string> words) {
-    py::gil_scoped_release const others_may_run;
-    if (!processes())
-        processes() = std::make_unique<tool::processes>();
+using tool::kept_lines;
+
+/// A mistake of this rank, as the others hear of it.
+std::string named(group auto const& world, std::string const& mistake) {
+    return world.size() > 1 ? detail::words("rank ", world.rank(), ": ", mistake) : mistake;
+}
+
+/// What a command answers, and what it said beside that: the same on all processes, but that of an
+/// error only the first one knows what was said before it.
+struct answer {
+    std::string text;
+    std::vector<kept_lines::line> said;
+    bool is_first = false;
+    detail::local_error problem;
+
+    void check() const {
+        if (problem)
+            throw error(*problem);
+    }
+};
+
+/// The lines of the first process, which says all that there is to say.
+std::vector<kept_lines::line> lines_of_first(tool::processes const& world,
+                                             std::vector<kept_lines::line> const& mine) {
+    std::string text;
+    for (auto const& [what, line] : mine)
+        text += what + '\0' + line + '\0';
+    std::istringstream all(world.all_gather(text).front());
+    std::vector<kept_lines::line> lines;
+    for (std::string what, line; std::getline(all, what, '\0') && std::getline(all, line, '\0');)
+        lines.emplace_back(what, line);
+    return lines;
+}
+
+/// \throws error as the command; `mistake`, where this process has no words but that
+std::string output_of(tool::processes const& world, std::vector<std::string> words,
+                      std::string const& mistake) {
+    if (!mistake.empty())
+        agree(world, error(errc::usage, named(world, mistake)));
     words.insert(words.begin(), "reshard");
     std::vector<char*> arguments;
     for (std::string& word : words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    tool::outcome const found =
-        tool::run_command(*processes(), static_cast<int>(words.size()), arguments.data());
-    return {found.status, processes()->all_gather(found.text).front()}; // the first one has it
+    auto const found = tool::run_command(world, static_cast<int>(words.size()), arguments.data());
+    return world.all_gather(found.text).front(); // the first one has it
+}
+
+answer run_in(tool::processes const& world, std::vector<std::string> const& words,
+              std::string const& mistake) {
+    kept_lines const kept;
+    answer given{{}, {}, world.rank() == 0, {}};
+    given.problem = detail::attempt([&] { given.text = output_of(world, words, mistake); });
+    given.said = given.problem ? kept.lines() : lines_of_first(world, kept.lines());
+    return given;
+}
+
+/// Runs a command in all processes of the job.
+answer run_everywhere(std::vector<std::string> const& words, std::string const& mistake) {
+    py::gil_scoped_release const others_may_run;
+    if (!processes())
+        processes() = std::make_unique<tool::processes>();
+    return run_in(*processes(), words, mistake);
+}
+
+/// The group of a communicator, which the caller keeps.
+mpi_group group_at(std::uintptr_t communicator) {
+    MPI_Comm const given = *reinterpret_cast<MPI_Comm const*>(communicator);
+    return mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach));
+}
+
+/// Runs a command in the processes of a communicator, or in this one alone.
+answer run(std::optional<std::uintptr_t> communicator, std::vector<std::string> const& words,
+           std::string const& mistake) {
+    py::gil_scoped_release const others_may_run;
+    return run_in(communicator ? tool::processes(group_at(*communicator)) : tool::processes(solo()),
+                  words, mistake);
+}
+
+/// Name, whether it is a flag, and description of each option of a command.
+std::vector<std::tuple<std::string, bool, std::string>> options_of(std::string const& command) {
+    std::vector<std::tuple<std::string, bool, std::string>> all;
+    for (tool::option_text const& one : tool::options_of(command))
+        all.emplace_back(one.name, one.is_flag, one.description);
+    return all;
 }
 
 /// A tensor of another framework, from the capsule that its `__dlpack__` gives.
@@ -164,10 +237,9 @@ void run_together(Group const& world, request const& asked, detail::local_error 
     py::gil_scoped_release const others_may_run;
     if (!problem)
         return reshard::redistribute(world, asked.have, asked.want, asked.how);
-    std::string const who = world.size() > 1 ? detail::words("rank ", world.rank(), ": ") : "";
+    error const told(problem->code(), named(world, problem->what()));
     const_state_dict mistaken;
-    mistaken.add([&]() -> shard_descriptor { throw error(problem->code(), who + problem->what()); },
-                 const_tensor_view{});
+    mistaken.add([&]() -> shard_descriptor { throw error(told); }, const_tensor_view{});
     reshard::redistribute(world, mistaken, state_dict(), {});
 }
 
@@ -176,9 +248,7 @@ void run_together(std::optional<std::uintptr_t> communicator, request const& ask
                   detail::local_error const& problem) {
     if (!communicator)
         return run_together(solo(), asked, problem);
-    MPI_Comm const given = *reinterpret_cast<MPI_Comm const*>(*communicator);
-    run_together(mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach)), asked,
-                 problem);
+    run_together(group_at(*communicator), asked, problem);
 }
 
 /// What the program warns of.
@@ -213,6 +283,11 @@ PYBIND11_MODULE(_reshard, module) {
     module.attr("version") = std::to_string(RESHARD_VERSION_MAJOR) + "." +
                              std::to_string(RESHARD_VERSION_MINOR) + "." +
                              std::to_string(RESHARD_VERSION_PATCH);
+#ifdef OPEN_MPI
+    module.attr("mpi") = "Open MPI";
+#else
+    module.attr("mpi") = py::none();
+#endif
     static py::exception<error> const refused(module, "Error", PyExc_RuntimeError);
     py::register_exception_translator([](std::exception_ptr thrown) {
         try {
@@ -223,7 +298,14 @@ PYBIND11_MODULE(_reshard, module) {
             PyErr_SetObject(refused.ptr(), raised.ptr());
         }
     });
+    py::class_<answer>(module, "Answer")
+        .def_readonly("text", &answer::text)
+        .def_readonly("said", &answer::said)
+        .def_readonly("is_first", &answer::is_first)
+        .def("check", &answer::check);
     module.def("run", &run);
+    module.def("run_everywhere", &run_everywhere);
+    module.def("options_of", &options_of);
     module.def("redistribute", &move_tensors);
     module.def("refuse", &refuse);
     module.def("close", [] { processes().reset(); });

@@ -3,6 +3,7 @@
 """The Python module, alone and under mpiexec: run with the folder of the module in PYTHONPATH."""
 
 import ctypes
+import inspect
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import struct
 import sys
 import tempfile
 import threading
+import traceback
 import types
 import warnings
 
@@ -23,6 +25,17 @@ try:
 except ImportError:
     comm = None
 rank, ranks = (comm.rank, comm.size) if comm else (0, 1)
+
+
+def stop_all(*problem):
+    """A failure of one rank ends all, which would wait for it."""
+    traceback.print_exception(*problem)
+    sys.stderr.flush()
+    comm.Abort(1)
+
+
+if ranks > 1:
+    sys.excepthook = stop_all
 
 
 def write_model(path):
@@ -65,11 +78,110 @@ def checkpoints(directory):
     assert reshard.plan(model, layout, program)["bytes"] == 96
     target = os.path.join(directory, "made")
     assert reshard.convert(model, target, program=program, layout=layout)["keys"] == 1
-    assert reshard.verify(target)["ok"]
+    found = reshard.verify(target)
+    assert found["ok"] and not found["unverified"], found
+    assert reshard.verify(model)["unverified"]
     code, text = refusal(lambda: reshard.convert(model, target))
-    assert code and target in text, text
+    assert code and target in text and "force=True" in text and "--" not in text, text
+    for force in (None, False, 0):
+        assert refusal(lambda: reshard.convert(model, target, force=force))[1] == text
+    assert reshard.convert(model, target, force=1)["keys"] == 2
     code, text = refusal(lambda: reshard.check(model, program, no_such_option=True))
-    assert code == "usage" and "--no-such-option" in text, text
+    assert code == "usage" and "'no_such_option'" in text and "help(reshard.check)" in text, text
+    code, text = refusal(lambda: reshard.inspect(model, help=True))
+    assert code == "usage" and "help(reshard.inspect)" in text, text
+    code, text = refusal(lambda: reshard.inspect("--help"))
+    assert code == "missing_file" and "--help" in text, text
+    code, text = refusal(lambda: reshard.convert(model, os.path.join(directory, "none"), "gate -> w"))
+    assert "`program` is the path of a file" in text, text
+    code, text = refusal(lambda: reshard.redistribute(None, {}, {}, program))
+    assert code == "syntax" and "pathlib.Path" in text, text
+    assert sorted(reshard.inspect(pathlib.Path(model))["tensors"]) == ["gate", "up"]
+    code, text = refusal(lambda: reshard.inspect(model if rank else None))
+    assert code == "usage" and text.startswith("rank 0: inspect: TypeError" if ranks > 1 else "inspect: TypeError"), text
+
+
+def alone(directory):
+    """One process runs commands without the others."""
+    model = os.path.join(directory, "model")
+    if rank == 0:
+        assert sorted(reshard.inspect(model, comm=None)["tensors"]) == ["gate", "up"]
+        if comm:
+            assert reshard.verify(model, comm=MPI.COMM_SELF)["ok"]
+    if comm:
+        some = comm.Split(rank == 0, rank)
+        target = os.path.join(directory, f"part{int(rank == 0)}")
+        assert reshard.convert(model, target, comm=some)["keys"] == 2
+        some.Free()
+
+
+def said(directory):
+    """Warnings and notes of a command are in its result, on all ranks, and those of rank 0 are Python's as well."""
+    model, target = os.path.join(directory, "model"), os.path.join(directory, "said")
+    program = os.path.join(directory, "warns.aoa")
+    if rank == 0:
+        with open(program, "w") as file:
+            file.write("gate -> w\nno.such.$LAYER_ID -> x.$LAYER_ID\n")
+        pathlib.Path(model, "config.json").write_text("{}")
+    if comm:
+        comm.barrier()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        done = reshard.convert(model, target, program)
+    assert len(done["warnings"]) == 1 and "no key of the source" in done["warnings"][0], done
+    assert len(done["notes"]) == 1 and "config.json" in done["notes"][0], done
+    assert [str(one.message) for one in heard] == (done["warnings"] if rank == 0 else [])
+    for one in heard:
+        assert one.category is reshard.Warning and one.filename == __file__, one
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        code, text = refusal(lambda: reshard.convert(model, target + "2", program, strict_warnings=True))
+    assert "1 warning" in text and "strict_warnings=True" in text and len(heard) == (rank == 0), text
+
+
+def described():
+    """`help` shows the options."""
+    for function in (reshard.check, reshard.convert, reshard.inspect, reshard.plan, reshard.verify):
+        assert "options" not in str(inspect.signature(function)), function
+        assert "--" not in function.__doc__, function.__doc__
+    assert "strict_warnings=True: " in reshard.convert.__doc__ and "base=...: " in reshard.convert.__doc__
+    assert inspect.signature(reshard.convert).parameters["force"].default is False
+
+
+def other_mpi():
+    """Where mpi4py runs on another MPI than the module, its communicators are refused."""
+    known = MPI.Get_library_version
+
+    class Other:
+        def __getattr__(self, name):
+            return getattr(MPI, name)
+
+        def Get_library_version(self):
+            return "MPICH Version: 4.1" if "Open MPI" in known() else "Open MPI v4.1.4, package"
+
+    import mpi4py
+
+    try:
+        mpi4py.MPI = sys.modules["mpi4py.MPI"] = Other()
+        reshard.redistribute(comm, {}, {})
+    except ImportError as problem:
+        assert "MPI" in str(problem) and "build both with the same" in str(problem), problem
+    else:
+        raise AssertionError("it was not noticed")
+    finally:
+        mpi4py.MPI = sys.modules["mpi4py.MPI"] = MPI
+
+
+def two_groups():
+    """The two groups of an inter-communicator are no group."""
+    mine = comm.Split(rank == 0, rank)
+    both = mine.Create_intercomm(0, comm, 1 if rank == 0 else 0)
+    try:
+        reshard.redistribute(both, {}, {})
+    except TypeError as problem:
+        assert "Merge" in str(problem), problem
+    else:
+        raise AssertionError("it was not refused")
 
 
 def tensors():
@@ -321,6 +433,9 @@ def no_communicator():
 name = tempfile.mkdtemp() if rank == 0 else None
 name = comm.bcast(name) if comm else name
 checkpoints(name)
+alone(name)
+said(name)
+described()
 tensors()
 dlpack()
 immutable_of_jax()
@@ -330,7 +445,9 @@ program_files(name)
 interrupted()
 if comm:
     no_communicator()
+    other_mpi()
 if ranks > 1:
+    two_groups()
     threads(name)
 if rank == 0:
     print(f"reshard {reshard.__version__}: {ranks} rank(s), all as expected")

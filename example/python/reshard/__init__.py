@@ -7,15 +7,20 @@
     plan = reshard.plan(source="model", target="tp4.json", program="fuse.aoa")
     reshard.convert("model", "sharded", layout="tp4.json", program="fuse.aoa")
 
-Under mpiexec, every process calls the same; then the processes share the work. Options are those of the command-line
-tool, with `_` for `-`: `strict_warnings=True` is --strict-warnings. What is refused raises `reshard.Error`, whose `code`
-is for programs.
+Under mpiexec, every process calls the same, and they share the work; a call of one process alone waits for the others,
+unless it has `comm=None` (this process) or a communicator of mpi4py. Options are those of the command-line tool, with
+`_` for `-`: `strict_warnings=True` is --strict-warnings. What is refused raises `reshard.Error`, whose `code` is for
+programs. Results have what there was to warn of and to note in lists, `warnings` and `notes`; a warning is a
+`reshard.Warning`, too.
 """
 
 import atexit
+import inspect as inspection
 import json
+import keyword
 import operator
 import os
+import re
 import reprlib
 import sys
 import warnings
@@ -25,8 +30,8 @@ from typing import Any
 
 import numpy
 
-from ._reshard import Error, close as _close, redistribute as _redistribute, refuse as _refuse, run as _run
-from ._reshard import version as __version__
+from ._reshard import Error, close as _close, mpi as _mpi, options_of as _options_of, redistribute as _redistribute
+from ._reshard import refuse as _refuse, run as _run, run_everywhere as _run_everywhere, version as __version__
 
 __all__ = ["Error", "Shard", "Warning", "check", "convert", "inspect", "plan", "redistribute", "verify"]
 
@@ -38,48 +43,123 @@ class Warning(UserWarning):
 atexit.register(_close)
 
 
-def _words(options):
-    words = []
+def _keyword(option):
+    """`shard_size` of `shard-size`; a word of Python has `_` behind it."""
+    name = option.replace("-", "_")
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def _words(command, positional, options):
+    """The words of a command line; what is False or None is left out."""
+    flags = {_keyword(name): is_flag for name, is_flag, _ in _options_of(command)}
+    words = [command, "--json"]
+    for value in positional:
+        path = os.fspath(value)
+        words.append("./" + path if path.startswith("-") else path)
     for name, value in options.items():
-        option = "--" + name.replace("_", "-")
-        if value is True:
+        option = "--" + name.removesuffix("_").replace("_", "-")
+        if value is True or (flags.get(name) and value):
             words.append(option)
-        elif value is not None and value is not False:
-            words += [option, str(value)]
+        elif value is not None and value is not False and not flags.get(name):
+            for each in value if isinstance(value, (list, tuple)) else [value]:
+                words += [option, os.fspath(each) if isinstance(each, os.PathLike) else str(each)]
+    for word in words:
+        word.encode()
     return words
 
 
-def _command(*words, **options):
-    status, text = _run([*map(str, words), "--json", *_words(options)])
-    return json.loads(text)
+def _in_python(command, text):
+    """A sentence of the command-line tool in words of Python: `force=True` for --force."""
+    for name, is_flag, _ in _options_of(command):
+        text = re.sub(rf"(?<![\w/-])--{name}(?![\w-])", _keyword(name) + ("=True" if is_flag else "="), text)
+    text = re.sub(r"(?<=unknown option ')--([^']*)(?=')", lambda found: _keyword(found[1]), text)
+    return re.sub(r"reshard (\w+) --help", r"help(reshard.\1)", text)
 
 
-def inspect(checkpoint, **options) -> dict:
+def _error(code, text):
+    problem = Error(text)
+    problem.code = code
+    return problem
+
+
+def _command(command, *positional, comm, **options):
+    """What a command prints with `--json`, with the warnings and notes that it says beside that."""
+    is_everywhere = isinstance(comm, str) and comm == "all"
+    address = None if is_everywhere else _address(comm)
+    if "mpi4py.MPI" in sys.modules:
+        _check_library(sys.modules["mpi4py.MPI"])
+    words, mistake = [], ""
+    try:
+        words = _words(command, positional, options)
+    except Exception as problem:
+        mistake = f"{command}: {_sentence(problem)}"
+    answer = _run_everywhere(words, mistake) if is_everywhere else _run(address, words, mistake)
+    said = [(what, _in_python(command, text)) for what, text in answer.said]
+    if answer.is_first:
+        _warn((text for what, text in said if what == "warning"), 4)
+    try:
+        answer.check()
+    except Error as problem:
+        raise _error(problem.code, _in_python(command, str(problem)) + _hint(options.get("program"))) from None
+    if not answer.text.startswith("{"):
+        raise _error("usage", f"{command}: the help is help(reshard.{command})")
+    texts = {kind + "s": [text for what, text in said if what == kind] for kind in ("warning", "note")}
+    return json.loads(answer.text) | texts
+
+
+def _hint(program):
+    """What to say of an error where `program` may be a text."""
+    return "; `program` is the path of a file, and not its text" if isinstance(program, str) and "->" in program else ""
+
+
+def _documented(function):
+    """Gives a function of a command the options of the command, in its signature and for `help`."""
+    lines, parameters = [], []
+    known = inspection.signature(function).parameters
+    for name, is_flag, text in _options_of(function.__name__):
+        text = _in_python(function.__name__, " ".join(text.split()))
+        lines.append(f"        {_keyword(name)}{'=True' if is_flag else '=...'}: {text}")
+        if _keyword(name) not in known:
+            default = False if is_flag else None
+            parameters.append(inspection.Parameter(_keyword(name), inspection.Parameter.KEYWORD_ONLY, default=default))
+    fixed = [one for one in known.values() if one.kind is not inspection.Parameter.VAR_KEYWORD]
+    function.__signature__ = inspection.Signature(fixed + parameters, return_annotation=dict)
+    function.__doc__ += "\n\n    Options:\n" + "\n".join(lines) + "\n" if lines else ""
+    return function
+
+
+@_documented
+def inspect(checkpoint, *, comm="all", **options) -> dict:
     """What a checkpoint holds: files, tensors, shards."""
-    return _command("inspect", checkpoint, **options)
+    return _command("inspect", checkpoint, comm=comm, **options)
 
 
-def check(source, program, target=None, **options) -> dict:
+@_documented
+def check(source, program, target=None, *, comm="all", **options) -> dict:
     """All that is wrong with an AOA program (a file), before a byte moves: `ok`, `findings`, `keys`, `invertible`.
 
     `source` and `target` are checkpoints or layout files. A program with errors is no exception: it is what was asked.
     """
-    return _command("check", source=source, program=program, target=target, **options)
+    return _command("check", comm=comm, source=source, program=program, target=target, **options)
 
 
-def plan(source, target, program=None, **options) -> dict:
+@_documented
+def plan(source, target, program=None, *, comm="all", **options) -> dict:
     """Who would send what to whom: transfers, bytes and messages of every rank."""
-    return _command("plan", source=source, target=target, program=program, **options)
+    return _command("plan", comm=comm, source=source, target=target, program=program, **options)
 
 
-def convert(source, target, program=None, layout=None, **options) -> dict:
+@_documented
+def convert(source, target, program=None, layout=None, *, comm="all", **options) -> dict:
     """Reads the checkpoint `source` and writes `target`: in a layout, or as a Hugging Face directory."""
-    return _command("convert", source, target, program=program, layout=layout, **options)
+    return _command("convert", source, target, comm=comm, program=program, layout=layout, **options)
 
 
-def verify(checkpoint, **options) -> dict:
-    """Compares a checkpoint with the digests that were saved with it."""
-    return _command("verify", checkpoint, **options)
+@_documented
+def verify(checkpoint, *, comm="all", **options) -> dict:
+    """Compares a checkpoint with the digests that were saved with it: `ok`, `problems`, and in `unverified` what has
+    none and could not be compared."""
+    return _command("verify", checkpoint, comm=comm, **options)
 
 
 @dataclass
@@ -182,12 +262,21 @@ def _text(program, file):
     return program or "", file
 
 
+def _check_library(MPI):
+    """Refuses mpi4py over another MPI: its communicators mean nothing to this one, which would end the process."""
+    library = MPI.Get_library_version().split("\n")[0].rstrip("\0")
+    if ("Open MPI" in library) != (_mpi == "Open MPI"):
+        raise ImportError(f"mpi4py runs on {library.split(',')[0]}, and reshard was built with {_mpi or 'another MPI'}; "
+                          "build both with the same")
+
+
 def _address(comm):
     """Where the MPI_Comm is, or None for this process alone."""
     if comm is None:
         return None
     from mpi4py import MPI
 
+    _check_library(MPI)
     if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
         raise TypeError(f"`comm` is a communicator of mpi4py, or None; {_kind(comm)} was given that is none")
     if comm.Is_inter():
@@ -217,11 +306,16 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
             if isinstance(problem, Exception):
                 raise told from problem
         raise  # KeyboardInterrupt, which the other ranks know of now
-    warned = _redistribute(address, *given, bool(strict_warnings))
+    try:
+        warned = _redistribute(address, *given, bool(strict_warnings))
+    except Error as problem:
+        if problem.code != "syntax" or "->" in given[2][0]:
+            raise
+        raise _error("syntax", f"{problem}\n  `program` is text; that of a file is given as pathlib.Path(...)") from None
     if comm is None or comm.rank == 0:
-        _warn(warned)
+        _warn(warned, 3)
 
 
-def _warn(texts):
+def _warn(texts, level):
     for text in texts:
-        warnings.warn(text, Warning, stacklevel=3)
+        warnings.warn(text, Warning, stacklevel=level)
