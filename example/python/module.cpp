@@ -17,6 +17,7 @@
 
 #include <pybind11/stl.h>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -154,10 +155,16 @@ index_vector vector_of(std::vector<index_t> const& numbers) {
     return index_vector(numbers.begin(), numbers.end());
 }
 
+bool is_read_only(py::array const& tensor) { return !tensor.writeable(); }
+bool is_read_only(adapt::dlpack_tensor const& tensor) { return tensor.is_read_only(); }
+
 template <class StateDict, class Tensor>
 void add(StateDict& tensors, given_shard const& given, Tensor tensor) {
     auto const& [key, shape, offset, elements] = given;
     auto const seen = reshard::view(std::as_const(tensor));
+    if (std::same_as<StateDict, state_dict> && is_read_only(tensor))
+        fail(errc::usage, "a tensor of ", seen.dtype, " ", seen.shape,
+             " is read-only, and those of `want` are written");
     index_vector const whole = shape ? vector_of(*shape) : seen.shape;
     index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole.size())));
     box const region{first, seen.shape};

@@ -269,7 +269,12 @@ def dlpack():
     reshard.redistribute(None, {"w": frozen}, {"w": target})
     assert (target == have).all() and frozen.asked == (1, 1)
     code, text = refusal(lambda: reshard.redistribute(None, {"w": numpy.ones(6, "int16")}, {"w": frozen}))
-    assert code == "usage" and "'w'" in text and "read-only" in text, text
+    assert code == "usage" and "'w'" in text and "read-only" in text and "`want`" in text, text
+    locked = numpy.zeros(6, "int16")
+    locked.flags.writeable = False
+    code, text = refusal(lambda: reshard.redistribute(None, {"w": have}, {"w": locked}))
+    assert code == "usage" and "'w'" in text and "read-only" in text and "`want`" in text, text
+    reshard.redistribute(None, {"w": locked}, {"w": numpy.ones(6, "int16")})
     assert (have == numpy.arange(6)).all()
     code, text = refusal(lambda: reshard.redistribute(None, {"w": Immutable(have, b"other")}, {"w": target}))
     assert "'other'" in text, text
