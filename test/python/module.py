@@ -83,6 +83,9 @@ def checkpoints(directory):
     assert reshard.verify(model)["unverified"]
     code, text = refusal(lambda: reshard.convert(model, target))
     assert code and target in text and "force=True" in text and "--" not in text, text
+    numbered = os.path.join(directory, "numbered")
+    reshard.convert(model, numbered, number=["loss=1.5", "step=7"])
+    assert json.loads(pathlib.Path(numbered, "reshard.json").read_text())["numbers"] == {"loss": 1.5, "step": 7}
     for force in (None, False, 0):
         assert refusal(lambda: reshard.convert(model, target, force=force))[1] == text
     assert reshard.convert(model, target, force=1)["keys"] == 2
