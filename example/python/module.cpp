@@ -5,6 +5,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/group/agree.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/redistribute.hpp>
@@ -16,9 +17,11 @@
 
 #include <pybind11/stl.h>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -38,80 +41,240 @@ std::unique_ptr<tool::processes>& processes() {
     return started;
 }
 
-/// Exit status, and what the command prints.
-std::pair<int, std::string> run(std::vector<std::string> words) {
-    py::gil_scoped_release const others_may_run;
-    if (!processes())
-        processes() = std::make_unique<tool::processes>();
+using tool::kept_lines;
+
+/// A mistake of this rank, as the others hear of it.
+std::string named(group auto const& world, std::string const& mistake) {
+    return world.size() > 1 ? detail::words("rank ", world.rank(), ": ", mistake) : mistake;
+}
+
+/// What a command answers, and what it said beside that: the same on all processes, but that of an
+/// error only the first one knows what was said before it.
+struct answer {
+    std::string text;
+    std::vector<kept_lines::line> said;
+    bool is_first = false;
+    detail::local_error problem;
+
+    void check() const {
+        if (problem)
+            throw error(*problem);
+    }
+};
+
+/// The lines of the first process, which says all that there is to say.
+std::vector<kept_lines::line> lines_of_first(tool::processes const& world,
+                                             std::vector<kept_lines::line> const& mine) {
+    std::string text;
+    for (auto const& [what, line] : mine)
+        text += what + '\0' + line + '\0';
+    std::istringstream all(world.all_gather(text).front());
+    std::vector<kept_lines::line> lines;
+    for (std::string what, line; std::getline(all, what, '\0') && std::getline(all, line, '\0');)
+        lines.emplace_back(what, line);
+    return lines;
+}
+
+/// \throws error as the command; `mistake`, where this process has no words but that
+std::string output_of(tool::processes const& world, std::vector<std::string> words,
+                      std::string const& mistake) {
+    if (!mistake.empty())
+        agree(world, error(errc::usage, named(world, mistake)));
     words.insert(words.begin(), "reshard");
     std::vector<char*> arguments;
     for (std::string& word : words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    tool::outcome const found =
-        tool::run_command(*processes(), static_cast<int>(words.size()), arguments.data());
-    return {found.status, processes()->all_gather(found.text).front()}; // the first one has it
+    auto const found = tool::run_command(world, static_cast<int>(words.size()), arguments.data());
+    return world.all_gather(found.text).front(); // the first one has it
+}
+
+answer run_in(tool::processes const& world, std::vector<std::string> const& words,
+              std::string const& mistake) {
+    kept_lines const kept;
+    answer given{{}, {}, world.rank() == 0, {}};
+    given.problem = detail::attempt([&] { given.text = output_of(world, words, mistake); });
+    given.said = given.problem ? kept.lines() : lines_of_first(world, kept.lines());
+    return given;
+}
+
+/// Runs a command in all processes of the job.
+answer run_everywhere(std::vector<std::string> const& words, std::string const& mistake) {
+    py::gil_scoped_release const others_may_run;
+    if (!processes())
+        processes() = std::make_unique<tool::processes>();
+    return run_in(*processes(), words, mistake);
+}
+
+/// The group of a communicator, which the caller keeps.
+mpi_group group_at(std::uintptr_t communicator) {
+    MPI_Comm const given = *reinterpret_cast<MPI_Comm const*>(communicator);
+    return mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach));
+}
+
+/// Runs a command in the processes of a communicator, or in this one alone.
+answer run(std::optional<std::uintptr_t> communicator, std::vector<std::string> const& words,
+           std::string const& mistake) {
+    py::gil_scoped_release const others_may_run;
+    return run_in(communicator ? tool::processes(group_at(*communicator)) : tool::processes(solo()),
+                  words, mistake);
+}
+
+/// Name, whether it is a flag, and description of each option of a command.
+std::vector<std::tuple<std::string, bool, std::string>> options_of(std::string const& command) {
+    std::vector<std::tuple<std::string, bool, std::string>> all;
+    for (tool::option_text const& one : tool::options_of(command))
+        all.emplace_back(one.name, one.is_flag, one.description);
+    return all;
 }
 
 /// A tensor of another framework, from the capsule that its `__dlpack__` gives.
+///
+/// \throws error for a capsule that was taken already, or holds something else
 adapt::dlpack_tensor tensor_of(py::capsule lent) {
-    std::string const name = lent.name();
+    std::string const name = lent.name() ? lent.name() : "";
     if (name == "dltensor_versioned") {
         auto* const managed = lent.get_pointer<adapt::dlpack::managed_versioned>();
         lent.set_name("used_dltensor_versioned");
         return adapt::dlpack_tensor(managed);
     }
+    if (name != "dltensor")
+        fail(errc::usage, "__dlpack__ gave a capsule named '", name,
+             "', and neither 'dltensor' nor 'dltensor_versioned'");
     auto* const managed = lent.get_pointer<adapt::dlpack::managed>();
     lent.set_name("used_dltensor");
     return adapt::dlpack_tensor(managed);
 }
 
-/// A shard as Python gives it: key, whole shape, offset, and a NumPy array or a DLPack capsule.
-using given_shard = std::tuple<std::string, std::vector<index_t>, std::vector<index_t>, py::object>;
+/// A shard as Python gives it: key, shape of the whole tensor, offset, and a NumPy array or a DLPack
+/// capsule. Without shape and offset it is the whole tensor.
+using given_shard = std::tuple<std::string, std::optional<std::vector<index_t>>,
+                               std::optional<std::vector<index_t>>, py::object>;
 
 index_vector vector_of(std::vector<index_t> const& numbers) {
     return index_vector(numbers.begin(), numbers.end());
 }
 
-/// A tensor that one rank cannot use is an error of `redistribute`, on all ranks.
+bool is_read_only(py::array const& tensor) { return !tensor.writeable(); }
+bool is_read_only(adapt::dlpack_tensor const& tensor) { return tensor.is_read_only(); }
+
 template <class StateDict, class Tensor>
 void add(StateDict& tensors, given_shard const& given, Tensor tensor) {
-    auto const describe = [&] {
-        auto const& [key, shape, offset, elements] = given;
-        auto const seen = reshard::view(std::as_const(tensor));
-        box const region{vector_of(offset), seen.shape};
-        return shard_descriptor{key, seen.dtype, vector_of(shape), region, {}};
-    };
-    tensors.add(describe, tensor);
+    auto const& [key, shape, offset, elements] = given;
+    auto const seen = reshard::view(std::as_const(tensor));
+    if (std::same_as<StateDict, state_dict> && is_read_only(tensor))
+        fail(errc::usage, "a tensor of ", seen.dtype, " ", seen.shape,
+             " is read-only, and those of `want` are written");
+    index_vector const whole = shape ? vector_of(*shape) : seen.shape;
+    index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole.size())));
+    box const region{first, seen.shape};
+    tensors.add(shard_descriptor{key, seen.dtype, whole, region, {}}, tensor);
+}
+
+/// \throws error that names the key
+template <class StateDict>
+void add(StateDict& tensors, given_shard const& given) try {
+    py::object const& elements = std::get<3>(given);
+    if (py::isinstance<py::array>(elements))
+        add(tensors, given, elements.cast<py::array>());
+    else
+        add(tensors, given, tensor_of(elements.cast<py::capsule>()));
+} catch (error const& problem) {
+    throw error(problem.code(), detail::words("'", std::get<0>(given), "': ", problem.what()));
 }
 
 template <class StateDict>
 StateDict state_of(std::vector<given_shard> const& given) {
     StateDict tensors;
-    for (given_shard const& one : given) {
-        py::object const& elements = std::get<3>(one);
-        if (py::isinstance<py::array>(elements))
-            add(tensors, one, elements.cast<py::array>());
-        else
-            add(tensors, one, tensor_of(elements.cast<py::capsule>()));
-    }
+    for (given_shard const& one : given)
+        add(tensors, one);
+    tensors.check();
     return tensors;
 }
 
-/// \param communicator the address of an MPI_Comm, or nothing: this process alone
-void move_tensors(std::optional<std::uintptr_t> communicator, std::vector<given_shard> const& have,
-                  std::vector<given_shard> const& want, std::string const& program,
-                  std::string const& file) {
-    auto const source = state_of<const_state_dict>(have);
-    auto const target = state_of<state_dict>(want);
+/// Tensors and a program as the library takes them, and the warnings of the program.
+struct request {
+    const_state_dict have;
+    state_dict want;
     options how;
-    if (!program.empty())
-        how.program = aoa::parse(program, file);
+    std::vector<std::string> warnings;
+};
+
+/// The work of one rank in front of the first collective: its errors are agreed.
+detail::local_error understand(request& asked, std::vector<given_shard> const& have,
+                               std::vector<given_shard> const& want,
+                               std::pair<std::string, std::string> const& program) {
+    return detail::attempt([&] {
+        asked.have = state_of<const_state_dict>(have);
+        asked.want = state_of<state_dict>(want);
+        if (program.first.empty())
+            return;
+        asked.how.program = aoa::with_findings(
+            aoa::parse(program.first, program.second),
+            [&asked](aoa::program const& expanded, aoa::finding const& one) {
+                if (one.level == aoa::severity::warning)
+                    asked.warnings.push_back(aoa::describe_as(expanded, one, ""));
+            });
+    });
+}
+
+/// Takes warnings of the program as errors, which all ranks meet alike.
+void refuse_warnings(request& asked) {
+    if (asked.how.program.is_by_name())
+        return;
+    asked.how.program = [&asked, lower = *asked.how.program.made()](catalog const& source,
+                                                                    catalog const* target) {
+        mapping made = lower(source, target);
+        if (asked.warnings.empty())
+            return made;
+        std::string text;
+        for (std::string const& warning : asked.warnings)
+            text += "\n" + warning;
+        fail(errc::unsupported, "the program has ",
+             detail::counted(asked.warnings.size(), "warning"),
+             ", which strict_warnings=True refuses:", text);
+    };
+}
+
+/// Moves the tensors; a mistake of this rank is told to all, and thrown by all.
+///
+/// Python's other threads run meanwhile. What holds Python's objects is freed by the caller.
+template <class Group>
+void run_together(Group const& world, request const& asked, detail::local_error const& problem) {
+    py::gil_scoped_release const others_may_run;
+    if (!problem)
+        return reshard::redistribute(world, asked.have, asked.want, asked.how);
+    error const told(problem->code(), named(world, problem->what()));
+    const_state_dict mistaken;
+    mistaken.add([&]() -> shard_descriptor { throw error(told); }, const_tensor_view{});
+    reshard::redistribute(world, mistaken, state_dict(), {});
+}
+
+/// \param communicator the address of an MPI_Comm, or nothing: this process alone
+void run_together(std::optional<std::uintptr_t> communicator, request const& asked,
+                  detail::local_error const& problem) {
     if (!communicator)
-        return reshard::redistribute(solo(), source, target, how);
-    MPI_Comm const given = *reinterpret_cast<MPI_Comm const*>(*communicator);
-    reshard::redistribute(mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach)),
-                          source, target, how);
+        return run_together(solo(), asked, problem);
+    run_together(group_at(*communicator), asked, problem);
+}
+
+/// What the program warns of.
+std::vector<std::string> move_tensors(std::optional<std::uintptr_t> communicator,
+                                      std::vector<given_shard> const& have,
+                                      std::vector<given_shard> const& want,
+                                      std::pair<std::string, std::string> const& program,
+                                      bool strict_warnings) {
+    request asked;
+    detail::local_error const problem = understand(asked, have, want, program);
+    if (strict_warnings)
+        refuse_warnings(asked);
+    run_together(communicator, asked, problem);
+    return asked.warnings;
+}
+
+/// In place of `redistribute` on a rank that has nothing to give it but its mistake.
+void refuse(std::optional<std::uintptr_t> communicator, std::string const& text) {
+    run_together(communicator, {}, error(errc::usage, text));
 }
 
 } // namespace
@@ -127,6 +290,11 @@ PYBIND11_MODULE(_reshard, module) {
     module.attr("version") = std::to_string(RESHARD_VERSION_MAJOR) + "." +
                              std::to_string(RESHARD_VERSION_MINOR) + "." +
                              std::to_string(RESHARD_VERSION_PATCH);
+#ifdef OPEN_MPI
+    module.attr("mpi") = "Open MPI";
+#else
+    module.attr("mpi") = py::none();
+#endif
     static py::exception<error> const refused(module, "Error", PyExc_RuntimeError);
     py::register_exception_translator([](std::exception_ptr thrown) {
         try {
@@ -137,7 +305,15 @@ PYBIND11_MODULE(_reshard, module) {
             PyErr_SetObject(refused.ptr(), raised.ptr());
         }
     });
+    py::class_<answer>(module, "Answer")
+        .def_readonly("text", &answer::text)
+        .def_readonly("said", &answer::said)
+        .def_readonly("is_first", &answer::is_first)
+        .def("check", &answer::check);
     module.def("run", &run);
+    module.def("run_everywhere", &run_everywhere);
+    module.def("options_of", &options_of);
     module.def("redistribute", &move_tensors);
+    module.def("refuse", &refuse);
     module.def("close", [] { processes().reset(); });
 }

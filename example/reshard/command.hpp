@@ -52,6 +52,16 @@ struct invocation {
 ///         command throws
 outcome run_command(processes const& world, int argc, char** argv);
 
+/// An option of a command, for those who give options other than by words.
+struct option_text {
+    std::string name; ///< without `--`
+    bool is_flag = false;
+    std::string description;
+};
+
+/// The options of a command, but for `--help` and `--json`.
+std::vector<option_text> options_of(std::string const& command);
+
 /// Puts the newest complete checkpoint of `DIR` in the place of `DIR/@latest`; any other path
 /// stays.
 ///

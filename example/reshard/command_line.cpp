@@ -108,6 +108,19 @@ std::uint64_t digest_of(int argc, char** argv) {
 
 } // namespace
 
+std::vector<option_text> options_of(std::string const& command) {
+    CLI::App app;
+    invocation none;
+    add_commands(app, none);
+    std::vector<option_text> all;
+    for (CLI::Option const* const option : app.get_subcommand(command)->get_options())
+        for (std::string const& name : option->get_lnames())
+            if (name != "help" && name != "json")
+                all.push_back(
+                    {name, option->get_items_expected_max() == 0, option->get_description()});
+    return all;
+}
+
 outcome run_command(processes const& world, int argc, char** argv) {
     CLI::App app("Describe, check, transform and redistribute checkpoints of sharded tensors.",
                  "reshard");

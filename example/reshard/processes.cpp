@@ -13,8 +13,10 @@
 namespace tool {
 
 struct processes::started_mpi {
-    boost::mpi::environment environment;
-    reshard::mpi_group world{boost::mpi::communicator()};
+    boost::mpi::environment environment; ///< leaves MPI alone where somebody else has started it
+    reshard::mpi_group world;
+
+    explicit started_mpi(auto const& group) : world(group) {}
 };
 
 namespace {
@@ -30,8 +32,13 @@ bool is_launched() {
 
 processes::processes() {
     if (is_launched())
-        mpi_ = std::make_unique<started_mpi>();
+        mpi_ = std::make_unique<started_mpi>(boost::mpi::communicator());
 }
+
+processes::processes(reshard::mpi_group const& world)
+    : mpi_(std::make_unique<started_mpi>(world)) {}
+
+processes::processes(reshard::solo) {}
 
 processes::~processes() = default;
 

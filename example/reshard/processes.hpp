@@ -24,14 +24,19 @@ namespace tool {
 /// time.
 class processes {
 public:
+    /// Those of an mpiexec, where one started this process.
     processes();
+    /// Those of a group.
+    explicit processes(reshard::mpi_group const& world);
+    /// This process alone, whoever started it.
+    explicit processes(reshard::solo alone);
     ~processes();
 
     int rank() const;
     int size() const;
     std::vector<std::string> all_gather(std::string const& bytes) const;
 
-    /// Those of an mpiexec; null where the tool runs alone.
+    /// Those of an mpiexec or a group; null where the tool runs alone.
     reshard::mpi_group const* mpi() const;
 
     /// Ends all processes, for what one of them could not foresee.
@@ -39,7 +44,7 @@ public:
 
 private:
     struct started_mpi;
-    std::unique_ptr<started_mpi> mpi_;
+    std::unique_ptr<started_mpi> mpi_; ///< null where the tool runs alone
 };
 
 static_assert(reshard::group<processes>);

@@ -95,8 +95,22 @@ std::string without_controls(std::string text) {
     return shown;
 }
 
+namespace {
+
+thread_local kept_lines* keeper = nullptr;
+
+}
+
+kept_lines::kept_lines() : outer_(std::exchange(keeper, this)) {}
+
+kept_lines::~kept_lines() { keeper = outer_; }
+
 void say(std::string const& what, std::string const& text) {
-    std::cerr << what + ": " + reshard::detail::printable(text) + "\n";
+    std::string const shown = reshard::detail::printable(text);
+    if (keeper)
+        keeper->lines_.emplace_back(what, shown);
+    else
+        std::cerr << what + ": " + shown + "\n";
 }
 
 std::size_t say_warnings(std::vector<std::string> const& texts) {

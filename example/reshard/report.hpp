@@ -9,6 +9,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -54,6 +55,26 @@ bool is_terminal();
 
 /// The sentence of an error on standard error, in red on a terminal.
 void print_error(std::string const& text);
+
+/// While it exists, it keeps what this thread says, in place of standard error.
+class kept_lines {
+public:
+    /// What a line is, as in `warning`, and its text.
+    using line = std::pair<std::string, std::string>;
+
+    kept_lines();
+    kept_lines(kept_lines const&) = delete;
+    kept_lines& operator=(kept_lines const&) = delete;
+    ~kept_lines();
+
+    std::vector<line> const& lines() const { return lines_; }
+
+private:
+    friend void say(std::string const& what, std::string const& text);
+
+    std::vector<line> lines_;
+    kept_lines* outer_;
+};
 
 /// Time since it was made.
 class stopwatch {

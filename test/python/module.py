@@ -2,11 +2,18 @@
 
 """The Python module, alone and under mpiexec: run with the folder of the module in PYTHONPATH."""
 
+import ctypes
+import inspect
 import json
 import os
+import pathlib
 import struct
 import sys
 import tempfile
+import threading
+import traceback
+import types
+import warnings
 
 import numpy
 import reshard
@@ -18,6 +25,17 @@ try:
 except ImportError:
     comm = None
 rank, ranks = (comm.rank, comm.size) if comm else (0, 1)
+
+
+def stop_all(*problem):
+    """A failure of one rank ends all, which would wait for it."""
+    traceback.print_exception(*problem)
+    sys.stderr.flush()
+    comm.Abort(1)
+
+
+if ranks > 1:
+    sys.excepthook = stop_all
 
 
 def write_model(path):
@@ -60,15 +78,113 @@ def checkpoints(directory):
     assert reshard.plan(model, layout, program)["bytes"] == 96
     target = os.path.join(directory, "made")
     assert reshard.convert(model, target, program=program, layout=layout)["keys"] == 1
-    assert reshard.verify(target)["ok"]
+    found = reshard.verify(target)
+    assert found["ok"] and not found["unverified"], found
+    assert reshard.verify(model)["unverified"]
+    code, text = refusal(lambda: reshard.convert(model, target))
+    assert code and target in text and "force=True" in text and "--" not in text, text
     numbered = os.path.join(directory, "numbered")
     reshard.convert(model, numbered, number=["loss=1.5", "step=7"])
-    with open(os.path.join(numbered, "reshard.json")) as file:
-        assert json.load(file)["numbers"] == {"loss": 1.5, "step": 7}
-    code, text = refusal(lambda: reshard.convert(model, target))
-    assert code and target in text, text
+    assert json.loads(pathlib.Path(numbered, "reshard.json").read_text())["numbers"] == {"loss": 1.5, "step": 7}
+    for force in (None, False, 0):
+        assert refusal(lambda: reshard.convert(model, target, force=force))[1] == text
+    assert reshard.convert(model, target, force=1)["keys"] == 2
     code, text = refusal(lambda: reshard.check(model, program, no_such_option=True))
-    assert code == "usage" and "--no-such-option" in text, text
+    assert code == "usage" and "'no_such_option'" in text and "help(reshard.check)" in text, text
+    code, text = refusal(lambda: reshard.inspect(model, help=True))
+    assert code == "usage" and "help(reshard.inspect)" in text, text
+    code, text = refusal(lambda: reshard.inspect("--help"))
+    assert code == "missing_file" and "--help" in text, text
+    code, text = refusal(lambda: reshard.convert(model, os.path.join(directory, "none"), "gate -> w"))
+    assert "`program` is the path of a file" in text, text
+    code, text = refusal(lambda: reshard.redistribute(None, {}, {}, program))
+    assert code == "syntax" and "pathlib.Path" in text, text
+    assert sorted(reshard.inspect(pathlib.Path(model))["tensors"]) == ["gate", "up"]
+    code, text = refusal(lambda: reshard.inspect(model if rank else None))
+    assert code == "usage" and text.startswith("rank 0: inspect: TypeError" if ranks > 1 else "inspect: TypeError"), text
+
+
+def alone(directory):
+    """One process runs commands without the others."""
+    model = os.path.join(directory, "model")
+    if rank == 0:
+        assert sorted(reshard.inspect(model, comm=None)["tensors"]) == ["gate", "up"]
+        if comm:
+            assert reshard.verify(model, comm=MPI.COMM_SELF)["ok"]
+    if comm:
+        some = comm.Split(rank == 0, rank)
+        target = os.path.join(directory, f"part{int(rank == 0)}")
+        assert reshard.convert(model, target, comm=some)["keys"] == 2
+        some.Free()
+
+
+def said(directory):
+    """Warnings and notes of a command are in its result, on all ranks, and those of rank 0 are Python's as well."""
+    model, target = os.path.join(directory, "model"), os.path.join(directory, "said")
+    program = os.path.join(directory, "warns.aoa")
+    if rank == 0:
+        with open(program, "w") as file:
+            file.write("gate -> w\nno.such.$LAYER_ID -> x.$LAYER_ID\n")
+        pathlib.Path(model, "config.json").write_text("{}")
+    if comm:
+        comm.barrier()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        done = reshard.convert(model, target, program)
+    assert len(done["warnings"]) == 1 and "no key of the source" in done["warnings"][0], done
+    assert len(done["notes"]) == 1 and "config.json" in done["notes"][0], done
+    assert [str(one.message) for one in heard] == (done["warnings"] if rank == 0 else [])
+    for one in heard:
+        assert one.category is reshard.Warning and one.filename == __file__, one
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        code, text = refusal(lambda: reshard.convert(model, target + "2", program, strict_warnings=True))
+    assert "1 warning" in text and "strict_warnings=True" in text and len(heard) == (rank == 0), text
+
+
+def described():
+    """`help` shows the options."""
+    for function in (reshard.check, reshard.convert, reshard.inspect, reshard.plan, reshard.verify):
+        assert "options" not in str(inspect.signature(function)), function
+        assert "--" not in function.__doc__, function.__doc__
+    assert "strict_warnings=True: " in reshard.convert.__doc__ and "base=...: " in reshard.convert.__doc__
+    assert inspect.signature(reshard.convert).parameters["force"].default is False
+
+
+def other_mpi():
+    """Where mpi4py runs on another MPI than the module, its communicators are refused."""
+    known = MPI.Get_library_version
+
+    class Other:
+        def __getattr__(self, name):
+            return getattr(MPI, name)
+
+        def Get_library_version(self):
+            return "MPICH Version: 4.1" if "Open MPI" in known() else "Open MPI v4.1.4, package"
+
+    import mpi4py
+
+    try:
+        mpi4py.MPI = sys.modules["mpi4py.MPI"] = Other()
+        reshard.redistribute(comm, {}, {})
+    except ImportError as problem:
+        assert "MPI" in str(problem) and "build both with the same" in str(problem), problem
+    else:
+        raise AssertionError("it was not noticed")
+    finally:
+        mpi4py.MPI = sys.modules["mpi4py.MPI"] = MPI
+
+
+def two_groups():
+    """The two groups of an inter-communicator are no group."""
+    mine = comm.Split(rank == 0, rank)
+    both = mine.Create_intercomm(0, comm, 1 if rank == 0 else 0)
+    try:
+        reshard.redistribute(both, {}, {})
+    except TypeError as problem:
+        assert "Merge" in str(problem), problem
+    else:
+        raise AssertionError("it was not refused")
 
 
 def tensors():
@@ -89,11 +205,6 @@ def tensors():
     assert (again == whole).all()
     code, text = refusal(lambda: reshard.redistribute(comm, {"w": columns}, {"x": again}))
     assert code and "'x'" in text, text
-    # What one rank cannot give is an error on all of them, not a rank that waits for it.
-    other = columns.astype(">f4") if rank == 0 else columns
-    code, text = refusal(lambda: reshard.redistribute(comm, {"w": reshard.Shard(other, whole.shape, (0, 4 * rank))},
-                                                      {"w": again}))
-    assert code == "unsupported" and ">float32" in text, text
 
 
 class Lent:
@@ -106,16 +217,246 @@ class Lent:
         return self.array.__dlpack__()
 
 
+class Described(ctypes.Structure):
+    """DLManagedTensorVersioned of DLPack 1.0."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("data", ctypes.c_void_p),
+                ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64)]
+
+
+class Immutable:
+    """A tensor of int16 with one axis that says to those who ask for version 1 that it is read-only, as JAX's are."""
+
+    def __init__(self, array, name=b"dltensor_versioned"):
+        self.array, self.name, self.asked = array, name, None
+
+    def __dlpack__(self, max_version=None):
+        self.asked = max_version
+        self.extents = (ctypes.c_int64 * 1)(*self.array.shape)
+        self.described = Described(1, 0, None, None, 1, self.array.ctypes.data, 1, 0, 1, 0, 16, 1, self.extents, None, 0)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.described), self.name, None)
+
+
+class Refusing:
+    """As a parameter of PyTorch, which needs its gradient."""
+
+    shape = (6,)
+
+    def __init__(self, problem=None):
+        self.problem = problem or BufferError("Can't export tensors that require gradient")
+
+    def __dlpack__(self, max_version=None):
+        raise self.problem
+
+
+class Negated:
+    """As `torch.conj(...).imag`, of which each element in memory stands for its negative."""
+
+    def is_neg(self):
+        return True
+
+    def __dlpack__(self, max_version=None):
+        raise AssertionError("its memory is not to be read")
+
+
 def dlpack():
     have, want = numpy.arange(6, dtype="int16"), numpy.zeros(6, "int16")
     reshard.redistribute(None, {"w": Lent(have)}, {"w": Lent(want)})
     assert (want == have).all()
+    frozen, target = Immutable(have), numpy.zeros(6, "int16")
+    reshard.redistribute(None, {"w": frozen}, {"w": target})
+    assert (target == have).all() and frozen.asked == (1, 1)
+    code, text = refusal(lambda: reshard.redistribute(None, {"w": numpy.ones(6, "int16")}, {"w": frozen}))
+    assert code == "usage" and "'w'" in text and "read-only" in text and "`want`" in text, text
+    locked = numpy.zeros(6, "int16")
+    locked.flags.writeable = False
+    code, text = refusal(lambda: reshard.redistribute(None, {"w": have}, {"w": locked}))
+    assert code == "usage" and "'w'" in text and "read-only" in text and "`want`" in text, text
+    reshard.redistribute(None, {"w": locked}, {"w": numpy.ones(6, "int16")})
+    assert (have == numpy.arange(6)).all()
+    code, text = refusal(lambda: reshard.redistribute(None, {"w": Immutable(have, b"other")}, {"w": target}))
+    assert "'other'" in text, text
+
+
+def mistakes():
+    """What one rank gives wrongly is the same error on all, before anything moves; and then they go on together."""
+    good = numpy.arange(6, dtype="float32")
+    cases = [
+        ({"w": good.astype(">f4")}, "'>float32'"),
+        ({"w": good.astype(object)}, "object"),
+        ({"w": [1.0, 2.0]}, "type float is no tensor"),
+        ({"w": [good, None]}, "None is no tensor"),
+        ({"w": 0.5}, "type float is no tensor"),
+        ({"w": numpy.float32(1)}, "type float32 is no tensor"),
+        ({"w": numpy.ma.masked_array(good, good > 2)}, "mask"),
+        ({"w": Refusing()}, "BufferError: Can't export tensors that require gradient"),
+        ({"w": Negated()}, "resolve_neg()"),
+        ({"w": reshard.Shard(good, (6,), (0.5,))}, "offset"),
+        ({"w": reshard.Shard(good, 6, (0,))}, "shape"),
+        ({"w": reshard.Shard(good, (2**63,), (0,))}, "64 bits"),
+        ({"w": reshard.Shard(good, (6,), (1,))}, "6"),
+        ({"w\udc80": good}, "UnicodeEncodeError"),
+    ]
+    last = ranks - 1
+    who = f"rank {last}: " if ranks > 1 else ""
+    for have, expected in cases:
+        for sides in ({"have": have}, {"want": have}):
+            refused(sides, last, who + "'w", expected)
+    refused({"have": None}, last, who + "`have`", "None")
+    refused({"want": [good]}, last, who + "`want`", "type list")
+    refused({"have": {3: good}}, last, who, "3")
+    refused({"program": 3}, last, who + "`program`", "type int")
+    refused({"program": "w -> "}, last, who + "program:1:", "")
+    refused({"program": pathlib.Path("no such program")}, last, who + "FileNotFoundError", "no such program")
+    refused({"file": None}, last, who + "`file`", "None")
+
+
+def refused(wrong, wrong_rank, begin, expected):
+    source, target = numpy.arange(6, dtype="float32"), numpy.zeros(6, "float32")
+    given = {"have": {"w": source}, "want": {"w": target}} | (wrong if rank == wrong_rank else {})
+    try:
+        reshard.redistribute(comm, **given)
+    except reshard.Error as problem:
+        text = str(problem)
+        assert problem.code and text.startswith(begin) and expected in text and len(text) < 500, text
+        assert not target.any()
+    else:
+        raise AssertionError(f"it was not refused: {begin}")
+
+
+def immutable_of_jax():
+    """JAX does not say in DLPack that its arrays are read-only."""
+
+    class Array(Lent):
+        pass
+
+    sys.modules["jax"] = types.SimpleNamespace(Array=Array)
+    source = numpy.arange(6, dtype="float32")
+    target = numpy.zeros(6, "float32")
+    reshard.redistribute(None, {"w": Array(source)}, {"w": target})
+    assert (target == source).all()
+    code, text = refusal(lambda: reshard.redistribute(None, {"w": target + 1}, {"w": Array(source)}))
+    assert code == "usage" and "'w'" in text and "JAX" in text, text
+    assert (source == numpy.arange(6)).all()
+    del sys.modules["jax"]
+
+
+def warned():
+    """What a program warns of is said by the first rank, or refused on all."""
+    source, target = numpy.arange(6, dtype="float32"), numpy.zeros(6, "float32")
+    program = "w -> v\nno.such.$LAYER_ID -> x.$LAYER_ID\n"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        reshard.redistribute(comm, {"w": source}, {"v": target}, program, "moved.aoa")
+    assert (target == source).all()
+    assert len(said) == (1 if rank == 0 else 0)
+    for one in said:
+        assert one.category is reshard.Warning and str(one.message).startswith("moved.aoa:2:1: no key"), one.message
+        assert one.filename == __file__
+    target[:] = 0
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": source}, {"v": target}, program, strict_warnings=True))
+    assert code == "unsupported" and "1 warning" in text and "program:2:1" in text, text
+    assert not target.any()
+    reshard.redistribute(comm, {"w": source}, {"v": target}, "w -> v", strict_warnings=True)
+    reshard.redistribute(comm, {"v": source}, {"v": target}, strict_warnings=True)
+
+
+def program_files(directory):
+    path = pathlib.Path(directory, "turn.aoa")
+    if rank == 0:
+        path.write_text("w^T -> v\n")
+    if comm:
+        comm.barrier()
+    source, target = numpy.arange(6, dtype="float32").reshape(2, 3), numpy.zeros((3, 2), "float32")
+    reshard.redistribute(comm, {"w": source}, {"v": target}, path)
+    assert (target == source.T).all()
+    reshard.redistribute(comm, {"v": source}, {"v": numpy.zeros((2, 3), "float32")}, None)
+
+
+class Started(Lent):
+    """Says when the library asks for it."""
+
+    def __dlpack__(self):
+        began.set()
+        return super().__dlpack__()
+
+
+began = threading.Event()
+
+
+def threads(directory):
+    """While a rank waits in `redistribute`, its other threads go on: here rank 1 comes only when one of them says so."""
+    path = os.path.join(directory, "pipe")
+    if rank == 0:
+        os.mkfifo(path)
+    comm.barrier()
+
+    def tell():
+        began.wait()
+        with open(path, "w") as pipe:
+            pipe.write("go")
+
+    if rank == 0:
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1000)  # no thread takes the interpreter from the one that calls
+        other = threading.Thread(target=tell)
+        other.start()
+    elif rank == 1:
+        with open(path) as pipe:
+            assert pipe.read() == "go"
+    source, target = numpy.arange(6, dtype="float32"), numpy.zeros(6, "float32")
+    reshard.redistribute(comm, {"w": Started(source)}, {"w": target})
+    assert (target == source).all()
+    if rank == 0:
+        other.join()
+        sys.setswitchinterval(before)
+
+
+def interrupted():
+    """A KeyboardInterrupt of one rank stays one, and the others have an error."""
+    given = {"w": Refusing(KeyboardInterrupt())} if rank == 0 else {}
+    try:
+        reshard.redistribute(comm, given, {})
+    except KeyboardInterrupt:
+        assert rank == 0
+    except reshard.Error as problem:
+        assert rank != 0 and "KeyboardInterrupt" in str(problem), problem
+
+
+def no_communicator():
+    for wrong in (3, "world"):
+        try:
+            reshard.redistribute(wrong, {}, {})
+        except TypeError as problem:
+            assert "mpi4py" in str(problem), problem
+        else:
+            raise AssertionError(f"{wrong} was taken for a communicator")
 
 
 name = tempfile.mkdtemp() if rank == 0 else None
-checkpoints(comm.bcast(name) if comm else name)
+name = comm.bcast(name) if comm else name
+checkpoints(name)
+alone(name)
+said(name)
+described()
 tensors()
 dlpack()
+immutable_of_jax()
+mistakes()
+warned()
+program_files(name)
+interrupted()
+if comm:
+    no_communicator()
+    other_mpi()
+if ranks > 1:
+    two_groups()
+    threads(name)
 if rank == 0:
     print(f"reshard {reshard.__version__}: {ranks} rank(s), all as expected")
 sys.stdout.flush()

@@ -7,68 +7,159 @@
     plan = reshard.plan(source="model", target="tp4.json", program="fuse.aoa")
     reshard.convert("model", "sharded", layout="tp4.json", program="fuse.aoa")
 
-Under mpiexec, every process calls the same; then the processes share the work. Options are those of the command-line
-tool, with `_` for `-`: `strict_warnings=True` is --strict-warnings. What is refused raises `reshard.Error`, whose `code`
-is for programs.
+Under mpiexec, every process calls the same, and they share the work; a call of one process alone waits for the others,
+unless it has `comm=None` (this process) or a communicator of mpi4py. Options are those of the command-line tool, with
+`_` for `-`: `strict_warnings=True` is --strict-warnings. What is refused raises `reshard.Error`, whose `code` is for
+programs. Results have what there was to warn of and to note in lists, `warnings` and `notes`; a warning is a
+`reshard.Warning`, too.
 """
 
 import atexit
+import inspect as inspection
 import json
+import keyword
+import operator
+import os
+import re
+import reprlib
+import sys
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ._reshard import Error, close as _close, redistribute as _redistribute, run as _run, version as __version__
+import numpy
 
-__all__ = ["Error", "Shard", "check", "convert", "inspect", "plan", "redistribute", "verify"]
+from ._reshard import Error, close as _close, mpi as _mpi, options_of as _options_of, redistribute as _redistribute
+from ._reshard import refuse as _refuse, run as _run, run_everywhere as _run_everywhere, version as __version__
+
+__all__ = ["Error", "Shard", "Warning", "check", "convert", "inspect", "plan", "redistribute", "verify"]
+
+
+class Warning(UserWarning):
+    """What the library warns of."""
+
 
 atexit.register(_close)
 
 
-def _words(options):
-    words = []
+def _keyword(option):
+    """`shard_size` of `shard-size`; a word of Python has `_` behind it."""
+    name = option.replace("-", "_")
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def _words(command, positional, options):
+    """The words of a command line; what is False or None is left out."""
+    flags = {_keyword(name): is_flag for name, is_flag, _ in _options_of(command)}
+    words = [command, "--json"]
+    for value in positional:
+        path = os.fspath(value)
+        words.append("./" + path if path.startswith("-") else path)
     for name, value in options.items():
-        option = "--" + name.replace("_", "-")
-        if value is True:
+        option = "--" + name.removesuffix("_").replace("_", "-")
+        if value is True or (flags.get(name) and value):
             words.append(option)
-        elif isinstance(value, (list, tuple)):  # an option that may be given several times
-            for one in value:
-                words += [option, str(one)]
-        elif value is not None and value is not False:
-            words += [option, str(value)]
+        elif value is not None and value is not False and not flags.get(name):
+            for each in value if isinstance(value, (list, tuple)) else [value]:
+                words += [option, os.fspath(each) if isinstance(each, os.PathLike) else str(each)]
+    for word in words:
+        word.encode()
     return words
 
 
-def _command(*words, **options):
-    status, text = _run([*map(str, words), "--json", *_words(options)])
-    return json.loads(text)
+def _in_python(command, text):
+    """A sentence of the command-line tool in words of Python: `force=True` for --force."""
+    for name, is_flag, _ in _options_of(command):
+        text = re.sub(rf"(?<![\w/-])--{name}(?![\w-])", _keyword(name) + ("=True" if is_flag else "="), text)
+    text = re.sub(r"(?<=unknown option ')--([^']*)(?=')", lambda found: _keyword(found[1]), text)
+    return re.sub(r"reshard (\w+) --help", r"help(reshard.\1)", text)
 
 
-def inspect(checkpoint, **options) -> dict:
+def _error(code, text):
+    problem = Error(text)
+    problem.code = code
+    return problem
+
+
+def _command(command, *positional, comm, **options):
+    """What a command prints with `--json`, with the warnings and notes that it says beside that."""
+    is_everywhere = isinstance(comm, str) and comm == "all"
+    address = None if is_everywhere else _address(comm)
+    if "mpi4py.MPI" in sys.modules:
+        _check_library(sys.modules["mpi4py.MPI"])
+    words, mistake = [], ""
+    try:
+        words = _words(command, positional, options)
+    except Exception as problem:
+        mistake = f"{command}: {_sentence(problem)}"
+    answer = _run_everywhere(words, mistake) if is_everywhere else _run(address, words, mistake)
+    said = [(what, _in_python(command, text)) for what, text in answer.said]
+    if answer.is_first:
+        _warn((text for what, text in said if what == "warning"), 4)
+    try:
+        answer.check()
+    except Error as problem:
+        raise _error(problem.code, _in_python(command, str(problem)) + _hint(options.get("program"))) from None
+    if not answer.text.startswith("{"):
+        raise _error("usage", f"{command}: the help is help(reshard.{command})")
+    texts = {kind + "s": [text for what, text in said if what == kind] for kind in ("warning", "note")}
+    return json.loads(answer.text) | texts
+
+
+def _hint(program):
+    """What to say of an error where `program` may be a text."""
+    return "; `program` is the path of a file, and not its text" if isinstance(program, str) and "->" in program else ""
+
+
+def _documented(function):
+    """Gives a function of a command the options of the command, in its signature and for `help`."""
+    lines, parameters = [], []
+    known = inspection.signature(function).parameters
+    for name, is_flag, text in _options_of(function.__name__):
+        text = _in_python(function.__name__, " ".join(text.split()))
+        lines.append(f"        {_keyword(name)}{'=True' if is_flag else '=...'}: {text}")
+        if _keyword(name) not in known:
+            default = False if is_flag else None
+            parameters.append(inspection.Parameter(_keyword(name), inspection.Parameter.KEYWORD_ONLY, default=default))
+    fixed = [one for one in known.values() if one.kind is not inspection.Parameter.VAR_KEYWORD]
+    function.__signature__ = inspection.Signature(fixed + parameters, return_annotation=dict)
+    function.__doc__ += "\n\n    Options:\n" + "\n".join(lines) + "\n" if lines else ""
+    return function
+
+
+@_documented
+def inspect(checkpoint, *, comm="all", **options) -> dict:
     """What a checkpoint holds: files, tensors, shards."""
-    return _command("inspect", checkpoint, **options)
+    return _command("inspect", checkpoint, comm=comm, **options)
 
 
-def check(source, program, target=None, **options) -> dict:
+@_documented
+def check(source, program, target=None, *, comm="all", **options) -> dict:
     """All that is wrong with an AOA program (a file), before a byte moves: `ok`, `findings`, `keys`, `invertible`.
 
     `source` and `target` are checkpoints or layout files. A program with errors is no exception: it is what was asked.
     """
-    return _command("check", source=source, program=program, target=target, **options)
+    return _command("check", comm=comm, source=source, program=program, target=target, **options)
 
 
-def plan(source, target, program=None, **options) -> dict:
+@_documented
+def plan(source, target, program=None, *, comm="all", **options) -> dict:
     """Who would send what to whom: transfers, bytes and messages of every rank."""
-    return _command("plan", source=source, target=target, program=program, **options)
+    return _command("plan", comm=comm, source=source, target=target, program=program, **options)
 
 
-def convert(source, target, program=None, layout=None, **options) -> dict:
+@_documented
+def convert(source, target, program=None, layout=None, *, comm="all", **options) -> dict:
     """Reads the checkpoint `source` and writes `target`: in a layout, or as a Hugging Face directory."""
-    return _command("convert", source, target, program=program, layout=layout, **options)
+    return _command("convert", source, target, comm=comm, program=program, layout=layout, **options)
 
 
-def verify(checkpoint, **options) -> dict:
-    """Compares a checkpoint with the digests that were saved with it."""
-    return _command("verify", checkpoint, **options)
+@_documented
+def verify(checkpoint, *, comm="all", **options) -> dict:
+    """Compares a checkpoint with the digests that were saved with it: `ok`, `problems`, and in `unverified` what has
+    none and could not be compared."""
+    return _command("verify", checkpoint, comm=comm, **options)
 
 
 @dataclass
@@ -80,34 +171,151 @@ class Shard:
     shape: tuple | None = None
     offset: tuple | None = None
 
-    def _given(self, key):
-        shape = tuple(self.tensor.shape) if self.shape is None else tuple(self.shape)
-        offset = (0,) * len(shape) if self.offset is None else tuple(self.offset)
-        return key, shape, offset, self._elements()
 
-    def _elements(self):
-        if type(self.tensor).__module__ == "numpy":
-            return self.tensor
-        return self.tensor.__dlpack__()
+class _Mistake(Exception):
+    """What is wrong with an argument, in a sentence."""
 
 
-def _shards(tensors):
+def _kind(value):
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _is_jax(tensor):
+    return isinstance(tensor, getattr(sys.modules.get("jax"), "Array", ()))
+
+
+def _integers(what, values):
+    if values is None:
+        return None
+    try:
+        numbers = [operator.index(value) for value in values]
+    except TypeError:
+        raise _Mistake(f"{what} is a tuple of integers, and {reprlib.repr(values)} was given") from None
+    if any(not -(2**63) <= number < 2**63 for number in numbers):
+        raise _Mistake(f"{what} has a number of more than 64 bits")
+    return numbers
+
+
+def _lent(tensor):
+    """The capsule of `__dlpack__`: the form that can say that the elements are read-only, where there is one."""
+    for method in ("is_neg", "is_conj"):
+        if getattr(tensor, method, bool)():
+            raise _Mistake(f"its elements are not in memory as they read ({method}()); give tensor.resolve_{method[3:]}()")
+    try:
+        return tensor.__dlpack__(max_version=(1, 1))
+    except TypeError:
+        return tensor.__dlpack__()
+
+
+def _elements(tensor):
+    if isinstance(tensor, numpy.ma.MaskedArray):
+        raise _Mistake("a masked array was given, whose mask would be lost; give tensor.filled(...)")
+    if isinstance(tensor, numpy.ndarray):
+        return tensor
+    if hasattr(tensor, "__dlpack__"):
+        return _lent(tensor)
+    raise _Mistake(f"{_kind(tensor)} is no tensor: NumPy arrays are, and what has __dlpack__")
+
+
+def _given(side, value):
+    shard = value if isinstance(value, Shard) else Shard(value)
+    if side == "want" and _is_jax(shard.tensor):  # its __dlpack__ does not say so
+        raise _Mistake("an array of JAX is never written to; fill a NumPy array, and make one of it")
+    elements = _elements(shard.tensor)
+    if type(elements).__name__ != "PyCapsule" and not isinstance(elements, numpy.ndarray):
+        raise _Mistake(f"__dlpack__ gave {_kind(elements)}, and no capsule")
+    return _integers("shape", shard.shape), _integers("offset", shard.offset), elements
+
+
+def _shards(side, tensors):
+    """Key, shape, offset and elements of each shard, as `_reshard` takes them."""
+    if not isinstance(tensors, Mapping):
+        raise _Mistake(f"`{side}` maps keys to tensors, and {_kind(tensors)} was given")
     given = []
     for key, value in tensors.items():
-        for shard in value if isinstance(value, (list, tuple)) else [value]:
-            given.append((shard if isinstance(shard, Shard) else Shard(shard))._given(key))
+        if not isinstance(key, str):
+            raise _Mistake(f"a key of `{side}` is text, and {_kind(key)} was given: {str(key)[:80]}")
+        try:
+            key.encode()
+            for shard in value if isinstance(value, (list, tuple)) else [value]:
+                given.append((key, *_given(side, shard)))
+        except Exception as problem:
+            raise _Mistake(f"{key!r}: {_sentence(problem)}") from problem
     return given
 
 
-def redistribute(comm, have, want, program="", file="program"):
+def _sentence(problem):
+    """An exception in words, without the arrays that some of them show."""
+    kind = "" if isinstance(problem, (_Mistake, Error)) else f"{type(problem).__name__}: "
+    return f"{kind}{problem}"[:2000]
+
+
+def _text(program, file):
+    """Text and name of a program, which is text or the path of a file."""
+    if isinstance(program, os.PathLike):
+        with open(program, encoding="utf-8") as opened:
+            return opened.read(), os.fspath(program)
+    if program is not None and not isinstance(program, str):
+        raise _Mistake(f"`program` is AOA text, or the path of a file as a pathlib.Path, and {_kind(program)} was given")
+    if not isinstance(file, str):
+        raise _Mistake(f"`file`, the name of the program in messages, is text, and {_kind(file)} was given")
+    return program or "", file
+
+
+def _check_library(MPI):
+    """Refuses mpi4py over another MPI: its communicators mean nothing to this one, which would end the process."""
+    library = MPI.Get_library_version().split("\n")[0].rstrip("\0")
+    if ("Open MPI" in library) != (_mpi == "Open MPI"):
+        raise ImportError(f"mpi4py runs on {library.split(',')[0]}, and reshard was built with {_mpi or 'another MPI'}; "
+                          "build both with the same")
+
+
+def _address(comm):
+    """Where the MPI_Comm is, or None for this process alone."""
+    if comm is None:
+        return None
+    from mpi4py import MPI
+
+    _check_library(MPI)
+    if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
+        raise TypeError(f"`comm` is a communicator of mpi4py, or None; {_kind(comm)} was given that is none")
+    if comm.Is_inter():
+        raise TypeError("`comm` is an inter-communicator, whose two groups count their ranks apart; give comm.Merge()")
+    return MPI._addressof(comm)
+
+
+def redistribute(comm, have, want, program="", file="program", *, strict_warnings=False):
     """Fills the tensors of `want` with those of `have`, from whatever rank has them.
 
     `comm` is a communicator of mpi4py, or None for this process alone; every rank of it calls this. `have` and `want` map
-    keys to `Shard`s, or lists of them, or to whole tensors. `program` is AOA text; without it, tensors keep their names.
-    """
-    address = None
-    if comm is not None:
-        from mpi4py import MPI
+    keys to `Shard`s, or lists of them, or to whole tensors. `program` is AOA text, which messages call `file`, or the
+    path of a file as a `pathlib.Path`; without it, tensors keep their names.
 
-        address = MPI._addressof(comm)
-    _redistribute(address, _shards(have), _shards(want), program, file)
+    What one rank gives wrongly raises the same `reshard.Error` on every rank. What the program warns of is a
+    `reshard.Warning` on rank 0; with `strict_warnings=True` it is an error on every rank.
+    """
+    address = _address(comm)
+    try:
+        given = _shards("have", have), _shards("want", want), _text(program, file)
+        for text in given[2]:
+            text.encode()
+    except BaseException as problem:
+        try:
+            _refuse(address, _sentence(problem))
+        except Error as told:
+            if isinstance(problem, Exception):
+                raise told from problem
+        raise  # KeyboardInterrupt, which the other ranks know of now
+    try:
+        warned = _redistribute(address, *given, bool(strict_warnings))
+    except Error as problem:
+        if problem.code != "syntax" or "->" in given[2][0]:
+            raise
+        raise _error("syntax", f"{problem}\n  `program` is text; that of a file is given as pathlib.Path(...)") from None
+    if comm is None or comm.rank == 0:
+        _warn(warned, 3)
+
+
+def _warn(texts, level):
+    for text in texts:
+        warnings.warn(text, Warning, stacklevel=level)
