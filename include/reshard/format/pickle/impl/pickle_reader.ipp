@@ -337,8 +337,10 @@ private:
         std::string_view const name = result_.global(callable, what);
         if (arguments.what != kind::tuple)
             result_.refuse(words("byte ", code_at_, ": the arguments"), arguments, "a tuple");
-        if (name == "torch.Size" && has_one_tuple(arguments))
-            return push(result_.values_[arguments.place]);
+        if (name == "torch.Size" && has_one_tuple(arguments)) {
+            pickle_value const extents = result_.values_[arguments.place];
+            return push({kind::size, extents.count, extents.place});
+        }
         bool const is_ordered = name == "collections.OrderedDict";
         if (is_ordered && arguments.count > 0)
             refuse("makes an ordered dict of a list, as Python 2 does", errc::unsupported);
