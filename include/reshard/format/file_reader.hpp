@@ -30,6 +30,9 @@ public:
     /// Of the next byte, in the file.
     std::uint64_t position() const { return next_ - (window_.size() - used_); }
 
+    /// How many bytes there are from here to the end.
+    std::uint64_t left() const { return where_.end - position(); }
+
     unsigned char byte() {
         if (used_ == window_.size())
             refill(1);
@@ -90,10 +93,9 @@ public:
 
 private:
     void check_there(std::uint64_t bytes) const {
-        std::uint64_t const left = where_.end - position();
-        if (bytes > left)
+        if (bytes > left())
             fail(errc::corrupt_file, name_, ": ", bytes, " bytes are asked for at byte ",
-                 position(), ", and there are ", left, " more before the end");
+                 position(), ", and there are ", left(), " more before the end");
     }
 
     void refill(std::uint64_t bytes) {

@@ -51,9 +51,11 @@ struct shown_shard {
 
 /// Says where the elements of a shard really are, when they are needed.
 ///
-/// \param file  the real file
-/// \param shard the number of the shard in it
-using shard_finder = std::function<strided_bytes(file_store::file const& file, std::size_t shard)>;
+/// \param file   the real file
+/// \param shard  as it is shown
+/// \param number of the shard in the file
+using shard_finder = std::function<strided_bytes(file_store::file const& file,
+                                                 shown_shard const& shard, std::size_t number)>;
 
 /// A file that is shown.
 struct shown_file {

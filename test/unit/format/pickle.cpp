@@ -75,13 +75,18 @@ BOOST_AUTO_TEST_CASE(lists_grow_between_one_another) {
 }
 
 BOOST_AUTO_TEST_CASE(a_size_is_its_tuple_and_an_object_has_a_state) {
-    pickle const all = read("\x8c\x05torch\x8c\x04Size\x93K\x02K\x03\x86\x85R"
-                            "}\x8c\x01xK\x09sb."s);
-    auto const extents = all.elements(all.root(), "");
+    // [torch.Size((2, 3)), an object of torch.device('a') whose state is {'x': 9}]
+    pickle const all = read("]\x8c\x05torch\x8c\x04Size\x93K\x02K\x03\x86\x85R\x61"
+                            "\x8c\x05torch\x8c\x06"
+                            "device\x93\x8c\x01\x61\x85R"
+                            "}\x8c\x01xK\x09sb\x61."s);
+    auto const both = all.elements(all.root(), "");
+    BOOST_TEST_REQUIRE(both.size() == 2u);
+    auto const extents = all.elements(both[0], "");
     BOOST_TEST_REQUIRE(extents.size() == 2u);
     BOOST_TEST(all.integer(extents[1], "") == 3);
-    BOOST_TEST(all.is_made_by(all.root(), "torch.Size"));
-    BOOST_TEST(all.integer(all.member(all.root(), "x", ""), "") == 9);
+    BOOST_TEST(all.is_made_by(both[1], "torch.device"));
+    BOOST_TEST(all.integer(all.member(both[1], "x", ""), "") == 9);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_stay_in_the_file) {

@@ -70,8 +70,9 @@ std::map<std::filesystem::path, shown_file> shown(std::vector<file_tensor> tenso
         file.shards.push_back({file.bytes, one.dtype, one.shape});
         file.bytes += static_cast<std::uint64_t>(byte_count(element_count(one.shape), one.dtype));
     }
-    file.find = [tensors = std::move(tensors)](file_store::file const&, std::size_t shard) {
-        return tensors[shard].elements;
+    file.find = [tensors = std::move(tensors)](file_store::file const&, shown_shard const&,
+                                               std::size_t number) {
+        return tensors[number].elements;
     };
     return {{"f", std::move(file)}};
 }

@@ -24,14 +24,14 @@ inline constexpr std::string_view dcp_metadata_name = ".metadata";
 /// A file with items, by their numbers: what is asked of it when a shard is read.
 struct dcp_file {
     std::string name;
-    std::vector<shown_shard> shards;         ///< as `.metadata` describes them
     std::vector<byte_run> items;             ///< of the file
     std::map<std::size_t, std::string> keys; ///< of those that are in a safetensors file
 
     /// Where the elements of a shard are.
     ///
     /// \throws error with errc::corrupt_file where the item is not the shard that the metadata describe
-    RESHARD_DECL strided_bytes find(file_store::file const& opened, std::size_t number) const;
+    RESHARD_DECL strided_bytes find(file_store::file const& opened, shown_shard const& expected,
+                                    std::size_t number) const;
 
 private:
     RESHARD_DECL file_tensor tensor(file_store::file const& opened, std::size_t number) const;

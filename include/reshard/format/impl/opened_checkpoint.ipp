@@ -31,8 +31,9 @@ RESHARD_DECL void whole_tensors::end_file() {
         return;
     checkpoint_file& file = result_.files.back();
     file.bytes = last_.bytes;
-    last_.find = [places = std::exchange(places_, {})](file_store::file const&, std::size_t shard) {
-        return places[shard];
+    last_.find = [places = std::exchange(places_, {})](file_store::file const&, shown_shard const&,
+                                                       std::size_t number) {
+        return places[number];
     };
     shown_.emplace(file.path, std::exchange(last_, {}));
 }

@@ -143,7 +143,7 @@ private:
     strided_bytes place_of(std::size_t shard) const {
         std::lock_guard const lock(mutex_);
         if (found_ != shard)
-            place_ = shown_.find(*real_, shard);
+            place_ = shown_.find(*real_, shown_.shards[shard], shard);
         found_ = shard;
         return place_;
     }

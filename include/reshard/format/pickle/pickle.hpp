@@ -31,6 +31,7 @@ struct pickle_value {
         text,
         bytes, ///< not read: where they are in the file
         tuple,
+        size, ///< a tuple of torch, of extents
         list,
         set,
         dict,
@@ -100,7 +101,7 @@ public:
     RESHARD_DECL double real(pickle_value value, std::string_view what) const;
     RESHARD_DECL byte_run bytes(pickle_value value, std::string_view what) const;
 
-    /// Of a tuple or a list, or of an object that is made of one: `torch.Size`.
+    /// Of a tuple, a list, a set, or of an object that is made of a tuple.
     RESHARD_DECL std::span<pickle_value const> elements(pickle_value value,
                                                         std::string_view what) const;
     RESHARD_DECL pickle_pairs pairs(pickle_value value, std::string_view what) const;

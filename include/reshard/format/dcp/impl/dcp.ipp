@@ -328,10 +328,9 @@ private:
             for (dcp_item const& item : items)
                 show(item, shown, real);
             file.bytes = shown.bytes;
-            real.shards = shown.shards;
             shown.find = [real = std::move(real)](file_store::file const& opened,
-                                                  std::size_t shard) {
-                return real.find(opened, shard);
+                                                  shown_shard const& shard, std::size_t which) {
+                return real.find(opened, shard, which);
             };
             files.emplace(file.path, std::move(shown));
         }

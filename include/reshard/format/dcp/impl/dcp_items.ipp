@@ -53,9 +53,8 @@ RESHARD_DECL file_tensor dcp_file::tensor(file_store::file const& opened,
 }
 
 RESHARD_DECL strided_bytes dcp_file::find(file_store::file const& opened,
-                                          std::size_t number) const {
+                                          shown_shard const& expected, std::size_t number) const {
     file_tensor const there = tensor(opened, number);
-    shown_shard const& expected = shards[number];
     bool const is_flat = expected.shape.size() == 1 &&
                          is_row_major(there.shape, there.elements.strides) &&
                          element_count(there.shape) == expected.shape[0];

@@ -51,11 +51,11 @@ inline constexpr std::string_view paddle_names[] = {
 struct paddle_file {
     std::string name;
     std::vector<std::string> keys; ///< of each shard
-    std::vector<shown_shard> shards;
     std::once_flag is_read;
     std::map<std::string, file_tensor> there;
 
-    strided_bytes find(file_store::file const& file, std::size_t number);
+    strided_bytes find(file_store::file const& file, shown_shard const& expected,
+                       std::size_t number);
 
 private:
     void read(file_store::file const& file);
@@ -96,12 +96,12 @@ inline void paddle_file::read_safetensors(file_store::file const& file) {
     }
 }
 
-inline strided_bytes paddle_file::find(file_store::file const& file, std::size_t number) {
+inline strided_bytes paddle_file::find(file_store::file const& file, shown_shard const& expected,
+                                       std::size_t number) {
     std::call_once(is_read, [&] { read(file); });
     auto const found = there.find(keys[number]);
     if (found == there.end())
         fail(errc::corrupt_file, name, ": tensor '", keys[number], "' should be there, but is not");
-    shown_shard const& expected = shards[number];
     if (found->second.dtype != expected.dtype ||
         found->second.shape != index_vector(expected.shape))
         fail(errc::corrupt_file, name, ": tensor '", keys[number], "' is ", found->second.dtype,
@@ -251,6 +251,7 @@ private:
                  values_->file(), " says that it has ", what);
         result_.files.push_back({path, 0, 0});
         by_file_.push_back(std::make_shared<paddle_file>());
+        shown_.emplace_back();
         by_file_.back()->name = path.string();
         return known->second;
     }
@@ -273,17 +274,18 @@ private:
         bytes += static_cast<std::uint64_t>(byte_count(element_count(stored), tensor.dtype));
         shard.end = bytes;
         file.keys.push_back(tensor.key);
-        file.shards.push_back({shard.begin, tensor.dtype, stored});
+        shown_[number].shards.push_back({shard.begin, tensor.dtype, stored});
     }
 
-    std::map<std::filesystem::path, shown_file> shown_files() const {
+    std::map<std::filesystem::path, shown_file> shown_files() {
         std::map<std::filesystem::path, shown_file> files;
         for (std::size_t number = 0; number < by_file_.size(); ++number) {
-            shown_file shown{
-                by_file_[number]->shards, result_.files[number].bytes,
-                [file = by_file_[number]](file_store::file const& opened, std::size_t shard) {
-                    return file->find(opened, shard);
-                }};
+            shown_file& shown = shown_[number];
+            shown.bytes = result_.files[number].bytes;
+            shown.find = [file = by_file_[number]](file_store::file const& opened,
+                                                   shown_shard const& shard, std::size_t which) {
+                return file->find(opened, shard, which);
+            };
             files.emplace(result_.files[number].path, std::move(shown));
         }
         return files;
@@ -297,6 +299,7 @@ private:
     std::map<std::string, std::vector<listed_box>> boxes_;
     std::map<std::string, std::size_t> file_numbers_;
     std::vector<std::shared_ptr<paddle_file>> by_file_;
+    std::vector<shown_file> shown_; ///< by file
 };
 
 RESHARD_DECL std::optional<std::filesystem::path>

@@ -31,6 +31,7 @@ RESHARD_DECL std::string pickle::described(pickle_value value) const {
     case kind::text: return "the text " + characters();
     case kind::bytes: return words(bytes_[value.place].size(), " bytes");
     case kind::tuple: return words("a tuple of ", value.count);
+    case kind::size: return words("a size of ", value.count);
     case kind::list: return words("a list of ", runs_[value.place].count);
     case kind::set: return words("a set of ", runs_[value.place].count);
     case kind::dict: return words("a dict of ", runs_[value.place].count / 2);
@@ -82,12 +83,12 @@ RESHARD_DECL byte_run pickle::bytes(pickle_value value, std::string_view what) c
 RESHARD_DECL std::span<pickle_value const> pickle::elements(pickle_value value,
                                                             std::string_view what) const {
     using kind = pickle_value::kind;
-    if (value.what == kind::object) { // torch.Size((2, 3))
+    if (value.what == kind::object) {
         pickle_value const arguments = objects_[value.place].arguments;
         if (arguments.count == 1 && values_[arguments.place].what == kind::tuple)
             value = values_[arguments.place];
     }
-    if (value.what == kind::tuple)
+    if (value.what == kind::tuple || value.what == kind::size)
         return std::span(values_).subspan(value.place, value.count);
     if (value.what != kind::list && value.what != kind::set)
         refuse(what, value, "a tuple or a list");

@@ -38,6 +38,7 @@ public:
         : result_(result), input_(file, result.file_, where), allowed_(allowed) {}
 
     void read() {
+        reserve(input_.left());
         if (input_.byte() != static_cast<unsigned char>(pickle_code::proto))
             refuse("is not the first one of a pickle of protocol 2 or later");
         check_protocol(input_.byte());
@@ -49,6 +50,15 @@ public:
 private:
     [[noreturn]] void refuse(std::string const& text, errc code = errc::corrupt_file) const {
         fail(code, result_.file_, ": byte ", code_at_, " ", text);
+    }
+
+    /// Takes addresses for what large pickles have a byte, so that nothing is copied when it grows;
+    /// memory comes with what is there.
+    void reserve(std::uint64_t bytes) {
+        auto const count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1u << 28));
+        result_.values_.reserve(count / 4);
+        result_.objects_.reserve(count / 40);
+        memo_.reserve(count / 10);
     }
 
     unsigned char begin_code() {
@@ -316,12 +326,21 @@ private:
         push({kind::global, static_cast<std::uint32_t>(name.size()), place});
     }
 
-    /// A dict of another class is a dict.
+    /// True for the arguments of a class that is made of a tuple.
+    bool has_one_tuple(pickle_value arguments) const {
+        return arguments.count == 1 && result_.values_[arguments.place].what == kind::tuple;
+    }
+
+    /// A dict of another class is a dict, and a size is a tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
         std::string const what = words("byte ", code_at_, ": what is called");
         std::string_view const name = result_.global(callable, what);
         if (arguments.what != kind::tuple)
             result_.refuse(words("byte ", code_at_, ": the arguments"), arguments, "a tuple");
+        if (name == "torch.Size" && has_one_tuple(arguments)) {
+            pickle_value const extents = result_.values_[arguments.place];
+            return push({kind::size, extents.count, extents.place});
+        }
         bool const is_ordered = name == "collections.OrderedDict";
         if (is_ordered && arguments.count > 0)
             refuse("makes an ordered dict of a list, as Python 2 does", errc::unsupported);
