@@ -94,6 +94,14 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
            grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " bytes of it\n";
 }
 
+/// The names of values that are no tensors.
+std::vector<std::string> object_names(checkpoint_metadata const& checkpoint) {
+    std::vector<std::string> names;
+    for (detail::checkpoint_object const& one : checkpoint.objects)
+        names.push_back(one.key);
+    return names;
+}
+
 json::object json_of(checkpoint_metadata const& checkpoint) {
     json::object tensors;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
@@ -118,6 +126,10 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
                      {"metadata", std::move(metadata)}};
     if (!checkpoint.save.empty())
         all["save"] = checkpoint.save;
+    if (!checkpoint.objects.empty())
+        all["objects"] = json_texts(object_names(checkpoint));
+    if (!checkpoint.unread.empty())
+        all["unread"] = json_texts(checkpoint.unread);
     if (auto const delta = delta_of(checkpoint))
         all["delta"] = json_of(*delta);
     return all;
@@ -133,6 +145,16 @@ std::string record_text(checkpoint_metadata const& checkpoint) {
     return "complete save " + checkpoint.save + ", " +
            (verifiable == 0 ? "without digests" : counted(verifiable, "file") + " with digests") +
            "\n";
+}
+
+/// What there is beside the tensors, and is not read.
+std::string object_text(checkpoint_metadata const& checkpoint) {
+    std::string text;
+    for (std::string const& name : object_names(checkpoint))
+        text += detail::printable("not a tensor: " + name) + "\n";
+    for (std::string const& name : checkpoint.unread)
+        text += detail::printable("not read: " + name) + "\n";
+    return text;
 }
 
 /// The names of tensors that have several.
@@ -152,7 +174,7 @@ std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
                        counted(checkpoint.files.size(), "file") + "\n";
     return text + record_text(checkpoint) + delta_text(checkpoint) +
            holder_table(held, file_names(checkpoint)) + tensor_table(held, all) +
-           alias_text(checkpoint);
+           alias_text(checkpoint) + object_text(checkpoint);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {

@@ -1,0 +1,81 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# What other libraries wrote, in the tool: it is known by looking, and becomes safetensors files.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+formats=$data/formats
+
+# converted RANKS FORMAT PATH: it is of that format, and equal to what it is converted into.
+converted() {
+    local ranks=$1 format=$2 path=$formats/$3
+    succeeds 1 inspect "$path" --json
+    expects output "d['format']" "$format"
+    rm -rf target
+    succeeds "$ranks" convert "$path" target --verify
+    succeeds 1 diff --data "$path" target
+    grep -q '^equal' output || report "$path is not what it was converted into"
+}
+
+converted 1 torch_dcp dcp/torch-2.15/dtensor
+converted 3 torch_dcp dcp/torch-2.15/fsdp2_tp
+converted 3 torch_dcp dcp/torch-2.0/sharded_tensor
+converted 1 megatron_torch_dist megatron/core-0.16/torch_dist
+converted 3 torch_save torch/torch-2.15/state_dict.pth
+converted 1 torch_save torch/torch-2.15/bin
+converted 3 paddle_flex paddle/paddle-3.3/flattened
+converted 1 paddle_flex paddle/paddle-3.3/safetensors
+converted 1 paddle_save paddle/paddle-3.3/model.pdparams
+converted 1 npy npy/fortran.npy
+converted 1 npz npy/stored.npz
+converted 3 gguf gguf/types.gguf
+
+# What is left out is told, and refused where warnings are.
+succeeds 1 inspect "$formats/torch/torch-2.15/nested.pt" --json
+grep -q "values that are no tensors are left out: 'list.1.1' and" errors || report "no warning of objects"
+expects output "'epoch' in d['objects'] and 'lr' in d['objects']" True
+refuses 3 "\-\-strict-warnings" convert "$formats/torch/torch-2.15/nested.pt" out/nested --strict-warnings
+refuses 3 "Q8_0.* quantised types, which are not read" convert "$formats/gguf/quantized.gguf" out/quantized
+succeeds 1 inspect "$formats/gguf/quantized.gguf"
+grep -q "not read: tensor 'Q8_0.weight' (Q8_0 \[2, 64\])" output || report "a quantised tensor is not listed"
+
+# With a program and a layout, as of any checkpoint.
+echo 'model.weight -> w' >rename.aoa
+echo 'model.bias -> b, dtype="float64"' >>rename.aoa
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "w", "shard": {"tp": 1}}, {"match": "**", "shard": {}}]}' >two.json
+succeeds 3 convert "$formats/torch/torch-2.15/nested.pt" sharded --program rename.aoa --layout two.json
+succeeds 1 inspect sharded --json
+expects output "[[s['shape'] for s in d['tensors'][k]['shards']] for k in 'wb']" "[[[2, 2], [2, 1]], [[2]]]"
+expects output "d['tensors']['b']['dtype']" F64
+
+# Nothing of a pickle is run, and nothing is half written.
+python3 - <<'PYTHON'
+import pickle, zipfile
+
+class Evil:
+    def __reduce__(self):
+        import os
+        return os.system, ("touch ran",)
+
+for name, protocol in (("evil.pt", 2), ("evil5.pt", 5)):
+    with zipfile.ZipFile(name, "w") as archive:
+        archive.writestr("evil/data.pkl", pickle.dumps({"w": Evil()}, protocol))
+with open("evil.pdparams", "wb") as file:
+    pickle.dump({"w": Evil()}, file)
+PYTHON
+for file in evil.pt evil5.pt evil.pdparams; do
+    refuses 3 "names 'posix.system', which is none of the classes and functions .* nothing of it was run" \
+        convert $file out/evil
+done
+[ -e ran ] && report "a pickle was run"
+
+head -c 900 "$formats/torch/torch-2.15/views.pt" >cut.pt
+refuses 3 "cut.pt: byte 900: no archive ends here" convert cut.pt out/cut
+cp -r "$formats/dcp/torch-2.15/dtensor" short
+head -c 100 "$formats/dcp/torch-2.15/dtensor/__1_0.distcp" >short/__1_0.distcp
+refuses 3 "__1_0.distcp: .* and the file has 100; was it cut short" convert short out/short
+rm short/__1_0.distcp
+refuses 3 "__1_0.distcp: there is no such file" convert short out/short
+
+conclude
