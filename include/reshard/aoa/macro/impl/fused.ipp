@@ -115,6 +115,15 @@ public:
                                          one_.where, one_.origin});
     }
 
+    /// Warns of a tensor of so many groups of heads that the target cuts inside one of them.
+    void report_cut_groups(index_t groups) const {
+        for (reached_key const& at : keys_of(one_.left))
+            if (auto const cut = cut_inside(at, groups))
+                return context_.findings.push_back({severity::warning, "cut_group", at.entry->key,
+                                                    cut_text(at, groups, *cut), one_.where,
+                                                    one_.origin});
+    }
+
     /// A temporary that would be called `preferred`.
     name fresh(std::string const& preferred) const {
         context_.count(one_, 1, preferred.size());
@@ -172,9 +181,12 @@ private:
         part_counter const counter(context_.code, *context_.chain, *keys, side,
                                    context_.options.state_suffixes, context_.steps);
         try {
-            if (auto const count = (counter.*ask)(one_, i, axis()))
+            auto const count = (counter.*ask)(one_, i, axis());
+            refuse_scattered(counter, side);
+            if (count)
                 return *count;
         } catch (statement_error const& error) {
+            refuse_scattered(counter, side);
             fail_in(one_, error);
         }
         std::string const key = text(context_.code.names(one_)[i]);
@@ -182,6 +194,64 @@ private:
                       "the number of parts into which the " + side + " cuts '" + key +
                           "' is not known; it is assumed to be 1");
         return 1;
+    }
+
+    /// Where equal parts, one a rank, first begin inside one of so many groups; nothing where each
+    /// begins with a group.
+    static std::optional<index_t> cut_inside(reached_key const& at, index_t groups) {
+        catalog_entry const& entry = *at.entry;
+        index_t const extent = entry.shape[at.axis];
+        if (!entry.is_even(at.axis) || entry.is_scattered(at.axis) || extent % groups != 0)
+            return std::nullopt;
+        index_t const step = extent / at.parts();
+        for (index_t begin = step; step > 0 && begin < extent; begin += step)
+            if (begin % (extent / groups) != 0)
+                return begin;
+        return std::nullopt;
+    }
+
+    std::string cut_text(reached_key const& at, index_t groups, index_t cut) const {
+        index_t const extent = at.entry->shape[at.axis], rows = extent / groups;
+        return words(word_, " makes '", at.entry->key, "' of ", counted(groups, "group"), " of ",
+                     rows, " along axis ", at.axis, ", and the target cuts it there into ",
+                     at.parts(), " parts of ", extent / at.parts(), ": the cut at ", cut,
+                     " is inside group ", cut / rows, ", from ", cut / rows * rows, " to ",
+                     (cut / rows + 1) * rows,
+                     ", so that a rank has queries without their key and value, or the reverse");
+    }
+
+    /// Refuses a tensor of which a rank holds several parts along the axis: these are not the parts
+    /// of ranks that the macro would interleave.
+    void refuse_scattered(part_counter const& counter, std::string const& side) const {
+        for (reached_key const& at : counter.reached())
+            if (at.entry->is_scattered(at.axis))
+                fail_in(one_, {errc::bad_macro, scattered_text(at, side), {}, at.entry->key});
+    }
+
+    std::string scattered_text(reached_key const& at, std::string const& side) const {
+        auto const& [axes, rank, held] = at.entry->scattered;
+        return words(word_, " would interleave '", at.entry->key, "' in ", at.parts(),
+                     " parts along axis ", at.axis, ", and these are not the parts of ranks: rank ",
+                     rank, " of the ", side, " holds ", held,
+                     " boxes there; with such a layout write the plain ",
+                     one_.right == 1 ? "concatenation  " : "split  ", plain_form());
+    }
+
+    /// `gate, up -> fc1, axis=0`: the statement without the macro.
+    std::string plain_form() const {
+        bool const is_one_to_one = one_.left == 1 && one_.right == 1;
+        std::string const operands = word_ == "fused_ffn" ? "gate, up" : "q, k, v";
+        return (is_one_to_one ? operands : written(context_.code.left(one_))) + " -> " +
+               written(context_.code.right(one_)) + words(", axis=", axis());
+    }
+
+    /// `a, b^T`.
+    std::string written(std::span<name const> names) const {
+        std::string list;
+        for (name const& each_name : names)
+            list += (list.empty() ? "" : ", ") + quoted_name(plain_text(context_.code, each_name)) +
+                    (stands_for_transpose(context_.code, each_name) ? "^T" : "");
+        return list;
     }
 
     /// ` (did you mean 'axis'?)`: of these words, or of all that there are.
@@ -351,6 +421,8 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
     bool const fuses = one.left == 3 && one.right == 1;
     fused.check_form(fuses || (one.left == 1 && one.right == 3));
     fused.report_uncut_axis();
+    if (fuses)
+        fused.report_cut_groups(count.key);
     std::vector<name> heads[3];
     for (std::size_t i = 0; i < 3; ++i)
         heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),
