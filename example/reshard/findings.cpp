@@ -20,7 +20,8 @@ namespace {
 
 /// The file that a finding is about.
 std::string const& file_of(aoa::finding const& one, job_files const& files) {
-    bool const is_about_source = one.code == "unused" || one.code == "rounded";
+    bool const is_about_source = one.code == "unused" || one.code == "rounded" ||
+                                 one.code == "left_state" || one.code == "fused_remade";
     return is_placed(one)                            ? files.program
            : is_about_source || files.target.empty() ? files.source
                                                      : files.target;

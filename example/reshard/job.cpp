@@ -142,12 +142,6 @@ detail::layout_table read_table(aoa::program const& written, catalog const& sour
     return detail::table_of(wanted, exports_of(expanded, source, files));
 }
 
-/// Whether a key is one that frameworks give to fused weights.
-bool is_named_fused(std::string_view key) {
-    constexpr std::string_view known[] = {"qkv", "linear_fc1", "gate_up", "fused_"};
-    return std::ranges::any_of(known, [&](auto part) { return key.find(part) != key.npos; });
-}
-
 /// `'w' from 3 parts into 2 along axis 0`, where the target cuts a tensor of the source anew;
 /// nothing where it does not.
 std::string cut_anew(mapping const& program, catalog_entry const& wanted, catalog const& source) {
@@ -166,11 +160,13 @@ std::string cut_anew(mapping const& program, catalog_entry const& wanted, catalo
     return {};
 }
 
-/// Notes tensors that are named as fused ones are, where nothing says how they were made.
-void note_seemingly_fused(job& all, catalog const& source) {
+/// Notes tensors that are named as fused ones are, where nothing says how they were made: in files
+/// that say so of others, queries, keys and values without a word are groups of heads.
+void note_seemingly_fused(job& all, layout const& held, catalog const& source) {
     std::vector<std::string> cuts;
     for (catalog_entry const& wanted : *all.wanted)
-        if (is_named_fused(wanted.key) && !all.map().fused().contains(wanted.key))
+        if (detail::is_named_fused(wanted.key) && !all.map().fused().contains(wanted.key) &&
+            (held.fused.empty() || wanted.key.find("qkv") == wanted.key.npos))
             if (std::string const text = cut_anew(all.map(), wanted, source); !text.empty())
                 cuts.push_back(text);
     if (cuts.empty())
@@ -181,21 +177,91 @@ void note_seemingly_fused(job& all, catalog const& source) {
         aoa::severity::note, "layout", {},
         "the layout cuts " + cuts.front() + others +
             ": if several tensors are fused in it, part by part, ranks get rows of the wrong ones, "
-            "and a program has to make it anew (fused_qkv_old, fused_ffn)"));
+            "and a program has to make it anew (fused_ffn, fused_qkv_old); groups of heads, as of "
+            "fused_qkv, stay as they are"));
+}
+
+/// Adds a fault of fused tensors: an error, or a note where the options allow it.
+void add_fused_fault(job& all, std::string const& fault, std::string const& allowed_by,
+                     job_files const& files) {
+    if (files.cut_fused)
+        all.notes.push_back(unplaced(aoa::severity::note, "fused", {}, fault));
+    else
+        add_error(all, errc::bad_layout, {}, fault + allowed_by);
+}
+
+/// Says what a program makes of fused tensors of the source that is not what they are made of.
+void check_fused_sources(job& all, layout const& held, job_files const& files) {
+    detail::carry_fused(all.lowered.map, held);
+    if (auto const fault = detail::find_torn_fused(all.map(), held))
+        add_fused_fault(all, *fault, "; where that is meant, --cut-fused allows it", files);
+    for (auto const& [key, text] : detail::find_remade_fused(all.map(), held))
+        all.lowered.findings.push_back(unplaced(aoa::severity::warning, "fused_remade", key, text));
+}
+
+/// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, where these
+/// are several, or one that has the name of data parallelism; otherwise nothing.
+std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule const& rule,
+                          index_t axis) {
+    constexpr std::string_view of_data[] = {"dp", "fsdp", "ddp", "zero", "data"};
+    std::string text;
+    std::size_t count = 0;
+    bool is_data = false;
+    for (std::size_t i = 0; i < rule.placements.size(); ++i) {
+        mesh_axis const& by = rules.ranks.all_axes[i];
+        if (!rule.placements[i].cuts() || by.extent < 2 ||
+            static_cast<index_t>(rule.placements[i].axis) != axis)
+            continue;
+        text += (count++ > 0 ? " and '" : "'") + std::string(by.name()) + "' (" +
+                std::to_string(by.extent) + ")";
+        is_data = is_data || std::ranges::find(of_data, by.name()) != std::end(of_data);
+    }
+    return count > 1 || is_data ? text : std::string();
+}
+
+/// Warns of tensors that are fused for more parts than there are tensor-parallel ranks, as further
+/// mesh axes cut them.
+void warn_fused_by_axes(job& all, job_files const& files) {
+    if (all.map().fused().empty())
+        return;
+    detail::layout_file const file = read_target(files.target);
+    auto const* const rules = std::get_if<detail::layout_rules>(&file);
+    std::string first, text;
+    std::size_t count = 0;
+    for (auto const& [key, made] : all.map().fused())
+        for (std::size_t i = 0; rules && i < rules->rules.size(); ++i) {
+            if (!rules->rules[i].match.matches(key))
+                continue;
+            std::string const axes = axes_that_cut(*rules, rules->rules[i], made.axis);
+            if (!axes.empty() && made.blocks > 1 && count++ == 0) {
+                first = key;
+                text = "'" + key + "' is interleaved in " + std::to_string(made.blocks) +
+                       " parts along axis " + std::to_string(made.axis) +
+                       ", as many as mesh axes make together: " + axes;
+            }
+            break;
+        }
+    if (count > 0)
+        all.lowered.findings.push_back(unplaced(
+            aoa::severity::warning, "fused_axes", first,
+            text + (count > 1 ? " (and " + counted(count - 1, "more key") + " so)" : "") +
+                "; a tensor-parallel job expects as many as it has tensor-parallel ranks: fuse "
+                "with "
+                "a layout that these alone cut, then cut what that makes with --cut-fused"));
 }
 
 /// Says where the target cuts tensors that are fused, or seem to be.
 void check_fused(job& all, layout const& held, catalog const& source, job_files const& files) {
-    detail::carry_fused(all.lowered.map, held);
-    if (!files.cut_fused)
-        note_seemingly_fused(all, source);
-    auto const fault = detail::find_fused_fault(all.map(), *all.target);
-    if (fault && files.cut_fused)
-        all.notes.push_back(unplaced(aoa::severity::note, "fused", {}, *fault));
-    else if (fault)
-        add_error(all, errc::bad_layout, {},
-                  *fault + "; where a job gathers the parts before it uses them, as FSDP does, "
-                           "--cut-fused allows it");
+    check_fused_sources(all, held, files);
+    if (!files.cut_fused) {
+        note_seemingly_fused(all, held, source);
+        warn_fused_by_axes(all, files);
+    }
+    if (auto const fault = detail::find_fused_fault(all.map(), *all.target))
+        add_fused_fault(all, *fault,
+                        "; where a job gathers the parts before it uses them, as FSDP does, "
+                        "--cut-fused allows it",
+                        files);
 }
 
 /// The layout that the target's table gives what the program yields, and what is wrong with it.
@@ -271,6 +337,8 @@ job make_job(layout const& source, job_files const& files) {
     all.expanded = expand_program(read_program(files.program), from, nullptr, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
+    if (all.expanded.is_complete && !all.first_error())
+        check_fused_sources(all, source, files);
     return all;
 }
 

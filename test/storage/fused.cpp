@@ -50,15 +50,19 @@ BOOST_AUTO_TEST_CASE(a_fused_checkpoint_is_cut_as_it_was_made_for_or_not_at_all)
 
     held want = own_rows();
     std::string const sentence = "'w', shape [60, 2], is interleaved in 5 parts along axis 0";
-    if (world().size() > 1)
-        BOOST_CHECK_EXCEPTION(load(world(), source, want.cleared().tensors()), error,
-                              mentions(errc::bad_layout, sentence));
+    BOOST_CHECK_EXCEPTION(load(world(), source, want.cleared().tensors()), error,
+                          mentions(errc::bad_layout, sentence));
     load(world(), source, want.cleared().tensors(), {.cut_fused = true});
-    BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "refused", {.wanted = rows_of(2)}),
+    for (index_t const parts : {1, 2})
+        BOOST_CHECK_EXCEPTION(
+            convert(world(), source, directory / "refused", {.wanted = rows_of(parts)}), error,
+            mentions(errc::bad_layout, sentence));
+    convert(world(), source, directory / "made", {.wanted = rows_of(5)});
+    convert(world(), source, directory / "whole", {});
+    BOOST_TEST(open_checkpoint(world(), directory / "whole").metadata().fused.at("w").blocks == 5);
+    BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "torn",
+                                  {.program = aoa::parse("w -> gate, up, axis=0")}),
                           error, mentions(errc::bad_layout, sentence));
-    for (layout const& wanted : {rows_of(1), rows_of(5)})
-        convert(world(), source, directory / ("made" + std::to_string(wanted.holders)),
-                {.wanted = wanted});
     convert(world(), source, directory / "cut", {.wanted = rows_of(2), .cut_fused = true});
     BOOST_TEST(open_checkpoint(world(), directory / "cut").metadata().fused.at("w").blocks == 5);
 }

@@ -242,6 +242,14 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& one,
 /// Declares how outputs are interleaved.
 RESHARD_DECL void declare_fused(lower_context& context);
 
+/// Warns of outputs with names of fused tensors that are a plain concat, and that the target cuts
+/// along its axis: a rank has rows of one of the tensors then, and none of the others.
+RESHARD_DECL void warn_plain_concats(lower_context& context);
+
+/// Warns, once, of tensors that pass through under their own names, where part of the name is a
+/// tensor that the program makes something else of: optimizer state that does not follow.
+RESHARD_DECL void warn_left_states(lower_context& context);
+
 } // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

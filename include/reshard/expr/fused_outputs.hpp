@@ -7,7 +7,10 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -15,19 +18,45 @@
 
 namespace reshard::detail {
 
+/// Whether a key is one that frameworks give to fused weights.
+inline bool is_named_fused(std::string_view key) {
+    constexpr std::string_view known[] = {"qkv", "linear_fc1", "gate_up", "fused_"};
+    return std::ranges::any_of(known, [&](auto part) { return key.find(part) != key.npos; });
+}
+
 /// Declares what is known of `source` of each output that is made of its fused tensors, all fused
 /// alike, with all blocks of each side by side: one of them with its axes in any order, some of its
 /// columns, or several of them stacked along another axis; and of the state of a fused output what
 /// is known of the output.
 RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
-/// The first of the fused outputs that `target` cuts, and not into the parts that it was made for,
-/// with the statement that makes it what the layout needs; nothing where there is none.
+/// The first of the fused outputs that `target` does not cut into the parts that it was made for,
+/// one a rank, with the statement that makes it what the layout needs; nothing where there is none.
+/// What is one part is for ranks that have all of it.
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
                                                          layout const& target);
 
 /// \throws error with errc::bad_layout, saying the first fault
 RESHARD_DECL void check_fused(mapping const& program, layout const& target);
+
+/// The first output that has some elements of a fused tensor of `source`, and not as many of each
+/// of its parts, with the statement that takes the tensor apart; nothing where there is none.
+RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
+                                                        layout const& source);
+
+/// \throws error with errc::bad_layout, saying that
+RESHARD_DECL void check_torn(mapping const& program, layout const& source);
+
+/// An output, and what there is to say of it.
+struct output_remark {
+    std::string key;
+    std::string text;
+};
+
+/// The outputs that have all of a fused tensor of `source`, several of its parts in one piece, and
+/// are not known to be fused, as what a reshape or a concat makes of one.
+RESHARD_DECL std::vector<output_remark> find_remade_fused(mapping const& program,
+                                                          layout const& source);
 
 } // namespace reshard::detail
 

@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_CATALOG_HPP
 
 #include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/holder.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +19,24 @@
 
 namespace reshard {
 
+namespace detail {
+
+/// A rank that holds several parts of a tensor along one axis: then the parts are not those of
+/// ranks.
+struct scattered_parts {
+    std::uint8_t axes = 0;  ///< bit `i` is set where a rank holds several parts along axis `i`
+    holder_t rank = 0;      ///< one that does, along the first such axis
+    std::uint32_t held = 0; ///< how many parts it holds there
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.axes, self.rank, self.held);
+    }
+
+    constexpr bool operator==(scattered_parts const&) const = default;
+};
+
+} // namespace detail
+
 /// One tensor as a program sees it.
 struct catalog_entry {
     std::string key;
@@ -25,14 +44,22 @@ struct catalog_entry {
     index_vector shape;      ///< global
     index_vector parts;      ///< the number of parts along each axis: 1 where it is not cut
     std::uint8_t uneven = 0; ///< bit `i` is set where the parts along axis `i` are not equal
+    detail::scattered_parts scattered = {}; ///< where a rank holds several parts along an axis
 
     /// Whether the parts along an axis are equal.
     ///
     /// \pre `axis < shape.size()`
     constexpr bool is_even(std::size_t axis) const { return (uneven >> axis & 1) == 0; }
 
+    /// Whether a rank holds several parts along an axis.
+    ///
+    /// \pre `axis < shape.size()`
+    constexpr bool is_scattered(std::size_t axis) const {
+        return (scattered.axes >> axis & 1) != 0;
+    }
+
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.key, self.dtype, self.shape, self.parts, self.uneven);
+        visit(self.key, self.dtype, self.shape, self.parts, self.uneven, self.scattered);
     }
 
     constexpr bool operator==(catalog_entry const&) const = default;
@@ -44,7 +71,7 @@ constexpr void validate(catalog_entry const& entry) {
     detail::check_tensor(entry.key, entry.dtype, entry.shape);
     if (entry.parts.size() != entry.shape.size() ||
         std::any_of(entry.parts.begin(), entry.parts.end(), [](index_t n) { return n < 1; }) ||
-        entry.uneven >> entry.shape.size() != 0)
+        entry.uneven >> entry.shape.size() != 0 || entry.scattered.axes >> entry.shape.size() != 0)
         fail(errc::bad_layout, "it has the parts ", entry.parts, " of '", entry.key, "', shape ",
              entry.shape);
 }
@@ -106,7 +133,7 @@ private:
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<catalog>{"catalog", 2};
+inline constexpr stored_form form_of<catalog>{"catalog", 3};
 
 } // namespace detail
 
@@ -124,6 +151,15 @@ constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
         if (begins[static_cast<std::size_t>(i)] != i * (extent / count))
             return false;
     return true;
+}
+
+/// Records that a rank holds so many parts along an axis, where these are several.
+constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank, std::size_t held) {
+    if (held < 2)
+        return;
+    if (entry.scattered.axes == 0)
+        entry.scattered = {0, rank, static_cast<std::uint32_t>(held)};
+    entry.scattered.axes = static_cast<std::uint8_t>(entry.scattered.axes | 1u << axis);
 }
 
 /// Records how an axis is cut whose parts begin there.

@@ -64,6 +64,8 @@ struct layout {
     std::vector<tensor_layout> tensors;
     /// What is known of how some were made; of a checkpoint, and not told to other ranks.
     detail::fused_tensors fused = {};
+    /// Of a checkpoint whose holders are files, some of one rank: whose shards each holder has.
+    std::vector<holder_t> ranks = {};
 
     /// The tensor of that key, or null.
     tensor_layout const* find(std::string_view key) const;

@@ -189,10 +189,13 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all)
     layout const source = stored({0, 3, "fused_ffn, axis=0"});
     mapping copy = identity_mapping(catalog_of(source));
     carry_fused(copy, source);
-    for (index_t const parts : {1, 3})
-        check_fused(copy, cut_in("w", {24, 4}, 0, parts));
-    check_fused(copy, cut_in("w", {24, 4}, 1, 4)); // along another axis
+    check_fused(copy, cut_in("w", {24, 4}, 0, 3));
     check_fused(copy, cut_in("v", {24, 4}, 0, 2)); // another tensor
+    // All of the rows: gate and up in turn, where one rank expects one after the other.
+    for (layout const& all_rows : {cut_in("w", {24, 4}, 0, 1), cut_in("w", {24, 4}, 1, 4)})
+        BOOST_TEST(find_fused_fault(copy, all_rows)
+                       .value()
+                       .find("and the target does not cut it there, ") != std::string::npos);
     BOOST_CHECK_EXCEPTION(
         check_fused(copy, cut_in("w", {24, 4}, 0, 6)), error, [](error const& problem) {
             BOOST_TEST(
@@ -213,6 +216,57 @@ BOOST_AUTO_TEST_CASE(parts_that_are_not_equal_are_refused) {
     layout const uneven = layout_of({{{"w", data_type::f32, {24, 4}, {{0, 0}, {10, 4}}, {}}},
                                      {{"w", data_type::f32, {24, 4}, {{10, 0}, {14, 4}}, {}}}});
     BOOST_TEST(find_fused_fault(copy, uneven).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(two_boxes_a_rank_are_no_parts_of_ranks) {
+    mapping copy = identity_mapping(catalog_of(stored({0, 4, "fused_ffn, axis=0"})));
+    carry_fused(copy, stored({0, 4, "fused_ffn, axis=0"}));
+    // Four parts of equal extents, as many as it was made for, but two of each rank.
+    auto const rows = [](index_t first) {
+        return shard_descriptor{"w", data_type::f32, {24, 4}, {{first, 0}, {6, 4}}, {}};
+    };
+    layout const pairs = layout_of({{rows(0), rows(12)}, {rows(6), rows(18)}});
+    std::string const fault = find_fused_fault(copy, pairs).value_or("");
+    BOOST_TEST(fault ==
+               "'w', shape [24, 4], is interleaved in 4 parts along axis 0, and rank 0 of the "
+               "target holds 2 boxes there, so that ranks would get elements of wrong tensors; "
+               "take it apart with the statement  w -> gate, up, fused_ffn, axis=0  and write the "
+               "plain concatenation  gate, up -> w, axis=0");
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_is_taken_apart_with_as_much_of_each_part) {
+    layout const source = stored({0, 4, "fused_ffn, axis=0"});
+    catalog const known = catalog_of(source);
+    check_torn(aoa::mapping_of(aoa::parse("w -> gate, up, fused_ffn, axis=0"), known), source);
+    check_torn(aoa::mapping_of(aoa::parse("w -> left, right, axis=1"), known), source);
+    mapping const torn = aoa::mapping_of(aoa::parse("w -> gate, up, axis=0"), known);
+    BOOST_CHECK_EXCEPTION(check_torn(torn, source), error, [](error const& problem) {
+        BOOST_TEST(problem.what() ==
+                   std::string("'w', shape [24, 4], is interleaved in 4 parts along axis 0, and "
+                               "'gate' takes 24 elements of each of the parts 0 to 1, none of each "
+                               "of the parts 2 to 3; take it apart with the statement  w -> gate, "
+                               "up, fused_ffn, axis=0; where that is meant, cut_fused allows it"));
+        return problem.code() == errc::bad_layout;
+    });
+    layout const one_part = stored({0, 1, "fused_ffn, axis=0"});
+    check_torn(aoa::mapping_of(aoa::parse("w -> gate, up, axis=0"), catalog_of(one_part)),
+               one_part);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_made_of_a_whole_fused_tensor_is_remarked) {
+    layout const source = stored({0, 4, "fused_ffn, axis=0"});
+    auto const remarks = [&](std::string const& text) {
+        mapping made = aoa::mapping_of(aoa::parse(text), catalog_of(source));
+        carry_fused(made, source);
+        return find_remade_fused(made, source);
+    };
+    for (char const* const text :
+         {"w -> v", "w -> v, permute='[1, 0]'", "w -> gate, up, fused_ffn, axis=0",
+          "w -> gate, up, fused_ffn, axis=0\ngate, up -> v, axis=0"})
+        BOOST_TEST(remarks(text).empty(), text);
+    for (char const* const text :
+         {"w -> v, reshape='[2, 12, 4]'", "w -> v, resize='[30, *]'", "w, w -> v, axis=1"})
+        BOOST_TEST(remarks(text).size() == 1u, text);
 }
 
 BOOST_AUTO_TEST_CASE(a_catalog_has_the_parts_that_a_tensor_was_made_for) {

@@ -46,6 +46,23 @@ BOOST_AUTO_TEST_CASE(each_axis_counts_its_own_parts) {
     BOOST_TEST((all[0] == catalog_entry{"w", data_type::f32, {4, 6}, {2, 3}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_with_several_parts_along_an_axis_is_told) {
+    // Gate rows on top of up rows; the second rank has its halves in the other order.
+    layout const pairs =
+        layout_of({{part("w", {8, 4}, {{0, 0}, {4, 4}})},
+                   {part("w", {8, 4}, {{4, 0}, {2, 4}}), part("w", {8, 4}, {{6, 0}, {2, 4}})}});
+    catalog_entry const found = catalog_of(pairs)[0];
+    BOOST_TEST(found.is_scattered(0));
+    BOOST_TEST(!found.is_scattered(1));
+    BOOST_TEST(found.scattered.rank == 1u);
+    BOOST_TEST(found.scattered.held == 2u);
+    // Two boxes side by side along the other axis.
+    layout const beside =
+        layout_of({{part("w", {2, 4}, {{0, 0}, {2, 1}}), part("w", {2, 4}, {{0, 2}, {2, 1}})}});
+    BOOST_TEST(!catalog_of(beside)[0].is_scattered(0));
+    BOOST_TEST(catalog_of(beside)[0].is_scattered(1));
+}
+
 BOOST_AUTO_TEST_CASE(empty_shards_are_no_parts) {
     // Three rows on five ranks: two of them hold nothing.
     layout const all = layout_of({{part("w", {3}, {{0}, {1}})},

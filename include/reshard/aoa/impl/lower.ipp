@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -185,6 +186,126 @@ RESHARD_DECL void declare_fused(lower_context& context) {
     }
 }
 
+/// The axis along which a tensor is so many tensors of the source, one behind the other.
+inline std::optional<std::size_t> concat_axis(expression const& tensor, std::size_t operands) {
+    if (tensor.pieces.size() != operands)
+        return std::nullopt;
+    std::optional<std::size_t> found;
+    std::unordered_set<key_id> sources;
+    for (std::size_t i = 0; i < operands; ++i) {
+        box const part = tensor.pieces[i].target_box();
+        sources.insert(tensor.pieces.source(i));
+        for (std::size_t axis = 0; axis < tensor.ndim(); ++axis)
+            if (part.shape[axis] != tensor.shape[axis] && found.value_or(axis) == axis)
+                found = axis;
+            else if (part.shape[axis] != tensor.shape[axis])
+                return std::nullopt;
+    }
+    return sources.size() == operands && !sources.contains(zero_source) ? found : std::nullopt;
+}
+
+RESHARD_DECL void warn_plain_concats(lower_context& context) {
+    for (mapping_output const& output : context.result.map.outputs()) {
+        catalog_entry const* const wanted = context.target && is_named_fused(output.key) &&
+                                                    !context.result.map.fused().contains(output.key)
+                                                ? context.target->find(output.key)
+                                                : nullptr;
+        bool const is_qkv = output.key.find("qkv") != output.key.npos;
+        auto const axis = wanted ? concat_axis(output.value, is_qkv ? 3 : 2) : std::nullopt;
+        binding const* const bound = axis ? context.names.find(output.key) : nullptr;
+        if (!bound || context.code.origin(bound->origin).macro.starts_with("fused") ||
+            wanted->parts[*axis] < 2 || wanted->is_scattered(*axis))
+            continue;
+        context.result.findings.push_back(
+            {severity::warning, "plain_concat", output.key,
+             words("'", output.key, "' has ", is_qkv ? "three" : "two",
+                   " tensors one behind the other along axis ", *axis,
+                   ", and the target cuts it there into ", wanted->parts[*axis],
+                   " parts, so that a rank has a part of one and not of the others; write ",
+                   is_qkv ? "fused_qkv (or fused_qkv_old) with its numbers of heads" : "fused_ffn",
+                   ", axis=", *axis, " if these are tensor-parallel parts"),
+             bound->where, bound->origin});
+    }
+}
+
+/// Names of tensors of which a program makes something else, to be found in other names.
+class used_names {
+public:
+    explicit used_names(lower_context& context) {
+        for (std::uint32_t id = 0; id < context.code.text_count(); ++id) {
+            name const one{name::kind_type::text, false, id, {}};
+            std::string_view const key = context.code.text(one);
+            if (context.names[one].source_value == binding::none || is_kept(context, key))
+                continue;
+            keys_.insert(key);
+            firsts_.insert(key.substr(0, key.find('.')));
+        }
+    }
+
+    bool empty() const { return keys_.empty(); }
+
+    /// The one that is in a longer name, between dots; empty where there is none.
+    std::string_view inside(std::string_view longer) const {
+        for (std::size_t first = 0; first < longer.size(); first = longer.find('.', first)) {
+            first += first > 0 ? 1 : 0;
+            std::string_view const rest = longer.substr(first);
+            if (std::size_t const dot = rest.find('.'); !firsts_.contains(rest.substr(0, dot)))
+                continue;
+            for (std::size_t end = 0; end < rest.size();) {
+                end = std::min(rest.find('.', end + 1), rest.size());
+                if (end < longer.size() && keys_.contains(rest.substr(0, end)))
+                    return rest.substr(0, end);
+            }
+        }
+        return {};
+    }
+
+private:
+    /// Whether a tensor of the source is there under its own name, at most in another data type.
+    static bool is_kept(lower_context& context, std::string_view key) {
+        mapping_output const* const output = context.result.map.find(key);
+        return output && output->value.pieces.size() == 1 &&
+               output->value.pieces[0].order == permutation::identity(output->value.ndim()) &&
+               output->value.pieces.source(0) == context.source.find(key);
+    }
+
+    std::unordered_set<std::string_view> keys_;
+    std::unordered_set<std::string_view> firsts_; ///< what they begin with, up to a dot
+};
+
+RESHARD_DECL void warn_left_states(lower_context& context) {
+    used_names const used(context);
+    if (used.empty())
+        return;
+    std::string first;
+    std::string_view parameter;
+    std::size_t count = 0;
+    for (mapping_output const& output : context.result.map.outputs()) {
+        binding const* const bound = context.names.find(output.key);
+        bool const passes = !output.added && is_source_box(output.value) &&
+                            (!bound || bound->value == binding::none) &&
+                            output.value.pieces.source(0) == context.source.find(output.key);
+        std::string_view const found = passes ? used.inside(output.key) : std::string_view();
+        if (!found.empty() && count++ == 0) {
+            first = output.key;
+            parameter = found;
+        }
+    }
+    if (count > 0)
+        context.result.findings.push_back(
+            {severity::warning,
+             "left_state",
+             first,
+             words(count == 1 ? "a key keeps its name" : words(count, " keys keep their names"),
+                   ", the first '", first, "', and the program makes something else of '",
+                   parameter,
+                   "': if they are its optimizer state, they do not follow it; write "
+                   "statements for them too, or remove them:  ",
+                   first, " -> _"),
+             {},
+             0});
+}
+
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
@@ -197,6 +318,8 @@ RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
     context.warn_replaced();
     detail::relate_copies(context);
     detail::declare_fused(context);
+    detail::warn_plain_concats(context);
+    detail::warn_left_states(context);
     return std::move(context.result);
 }
 

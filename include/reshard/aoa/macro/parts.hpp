@@ -286,6 +286,21 @@ private:
 RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one,
                                     std::string_view word, std::optional<index_t> named);
 
+/// Warns of a tensor of so many groups of heads that the target cuts inside one of them.
+///
+/// \param word the macro
+RESHARD_DECL void report_cut_groups(macro_context& context, statement const& one,
+                                    std::string_view word, index_t axis, index_t groups);
+
+/// Refuses a tensor of which a rank holds several parts along the axis: these are not the parts of
+/// ranks that the macro would interleave.
+///
+/// \param counter what was found on that side
+/// \throws statement_error with errc::bad_macro, naming the rank and the statement that is right
+RESHARD_DECL void refuse_scattered(program const& code, statement const& one, std::string_view word,
+                                   index_t axis, part_counter const& counter,
+                                   std::string_view side);
+
 } // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

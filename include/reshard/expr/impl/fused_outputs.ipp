@@ -5,10 +5,14 @@
 
 #include <reshard/expr/fused_outputs.hpp>
 
+#include <reshard/core/error.hpp>
+
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace reshard::detail {
 
@@ -74,14 +78,45 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
                 program.fuse(one.companion, known->second);
 }
 
-inline std::string fault_text(std::string const& key, fused_tensor const& made,
-                              catalog_entry const& wanted, index_t parts) {
-    return "'" + key + "', shape " + to_string(wanted.shape) + ", is interleaved in " +
-           counted(made.blocks, "part") + " along axis " + std::to_string(made.axis) +
-           ", and the target cuts it there into " + std::to_string(parts) +
-           ", so that ranks would get elements of wrong tensors; make it anew " +
-           (made.macro.empty() ? "for as many parts"
-                               : "with the statement  " + key + " -> " + key + ", " + made.macro);
+/// `'w', shape [24, 4], is interleaved in 3 parts along axis 0`.
+inline std::string fused_text_of(std::string_view key, index_vector const& shape,
+                                 fused_tensor const& made) {
+    return words("'", key, "', shape ", shape, ", is interleaved in ", counted(made.blocks, "part"),
+                 " along axis ", made.axis);
+}
+
+/// What is wrong with how a target cuts a fused tensor, and what follows.
+inline std::string cut_text(catalog_entry const& wanted, std::size_t axis) {
+    index_t const parts = wanted.parts[axis];
+    if (wanted.is_scattered(axis))
+        return words(", and rank ", wanted.scattered.rank, " of the target holds ",
+                     wanted.scattered.held,
+                     " boxes there, so that ranks would get elements of "
+                     "wrong tensors");
+    if (parts == 1)
+        return ", and the target does not cut it there, so that ranks would get elements of "
+               "several "
+               "tensors in turn where they expect one after the other";
+    return words(", and the target cuts it there into ", parts,
+                 wanted.is_even(axis) ? "" : " that are not equal",
+                 ", so that ranks would get elements of wrong tensors");
+}
+
+/// The names of the tensors that a macro fuses.
+inline std::string operands_of(std::string_view macro) {
+    return macro.starts_with("fused_ffn") ? "gate, up" : "q, k, v";
+}
+
+/// What makes a fused tensor what the target needs.
+inline std::string remedy(std::string const& key, fused_tensor const& made, bool is_scattered) {
+    if (made.macro.empty())
+        return "; make it anew for as many parts";
+    std::string const macro = ", " + made.macro, parts = operands_of(made.macro);
+    if (is_scattered)
+        return "; take it apart with the statement  " + key + " -> " + parts + macro +
+               "  and write the plain concatenation  " + parts + " -> " + key +
+               words(", axis=", made.axis);
+    return "; make it anew with the statement  " + key + " -> " + key + macro;
 }
 
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
@@ -94,9 +129,10 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
         auto const axis = static_cast<std::size_t>(made.axis);
         if (!entry || axis >= entry->shape.size())
             continue;
-        index_t const parts = entry->parts[axis];
-        if (parts != 1 && (parts != made.blocks || !entry->is_even(axis)))
-            return fault_text(key, made, *entry, parts);
+        bool const is_scattered = entry->is_scattered(axis);
+        if (entry->parts[axis] != made.blocks || !entry->is_even(axis) || is_scattered)
+            return fused_text_of(key, entry->shape, made) + cut_text(*entry, axis) +
+                   remedy(key, made, is_scattered);
     }
     return std::nullopt;
 }
@@ -106,6 +142,157 @@ RESHARD_DECL void check_fused(mapping const& program, layout const& target) {
         fail(errc::bad_layout, *fault,
              "; where the parts are put together before they are used, as by FSDP, cut_fused "
              "allows it");
+}
+
+/// How much an output has of each part of a fused tensor of the source.
+struct parts_taken {
+    key_id source;
+    fused_tensor const* made;
+    std::vector<index_t> elements; ///< of each part
+    bool crosses = false;          ///< a piece has elements of several parts
+    index_t first = 0;             ///< the first place along the axis
+
+    index_t sum() const { return std::accumulate(elements.begin(), elements.end(), index_t{0}); }
+    bool is_even() const {
+        return std::ranges::all_of(elements, [&](index_t n) { return n == elements[0]; });
+    }
+};
+
+/// The fused tensors among the sources of a mapping, by number.
+class fused_sources {
+public:
+    fused_sources(source_list const& sources, fused_tensors const& known)
+        : sources_(sources), made_(known.empty() ? 0 : sources.size()) {
+        for (key_id id = 0; id < made_.size(); ++id)
+            if (auto const found = known.find(sources.key(id)); found != known.end())
+                if (has_parts(sources[id].shape, found->second))
+                    made_[id] = &found->second;
+    }
+
+    /// What an output has of them, of each once.
+    std::vector<parts_taken> taken_by(expression const& value) const {
+        std::vector<parts_taken> all;
+        for (std::size_t i = 0; !made_.empty() && i < value.pieces.size(); ++i) {
+            key_id const id = value.pieces.source(i);
+            if (id < made_.size() && made_[id])
+                add(place_of(all, id), value.pieces[i].source_box());
+        }
+        return all;
+    }
+
+private:
+    /// Whether a tensor has those parts, several and not more than a job has ranks.
+    static bool has_parts(index_vector const& shape, fused_tensor const& made) {
+        constexpr index_t most = 1 << 20;
+        auto const axis = static_cast<std::size_t>(made.axis);
+        return axis < shape.size() && made.blocks > 1 && made.blocks <= most && shape[axis] > 0 &&
+               shape[axis] % made.blocks == 0;
+    }
+
+    parts_taken& place_of(std::vector<parts_taken>& all, key_id id) const {
+        auto const place = std::ranges::find(all, id, &parts_taken::source);
+        if (place != all.end())
+            return *place;
+        std::vector<index_t> none(static_cast<std::size_t>(made_[id]->blocks));
+        return all.emplace_back(id, made_[id], std::move(none), false,
+                                sources_[id].shape[axis(id)]);
+    }
+
+    std::size_t axis(key_id id) const { return static_cast<std::size_t>(made_[id]->axis); }
+
+    void add(parts_taken& taken, box const& region) const {
+        std::size_t const along = axis(taken.source);
+        index_t const step = sources_[taken.source].shape[along] / taken.made->blocks;
+        index_t const begin = region.offset[along], end = region.end(along);
+        index_t const others = element_count(region) / region.shape[along];
+        for (index_t part = begin / step; part * step < end; ++part)
+            taken.elements[static_cast<std::size_t>(part)] +=
+                others * (std::min(end, (part + 1) * step) - std::max(begin, part * step));
+        taken.crosses = taken.crosses || begin / step != (end - 1) / step;
+        taken.first = std::min(taken.first, begin);
+    }
+
+    source_list const& sources_;
+    std::vector<fused_tensor const*> made_; ///< null: not fused
+};
+
+/// `24 elements of each of the parts 0 to 1, none of the parts 2 to 3`.
+inline std::string taken_text(std::vector<index_t> const& elements) {
+    std::string text;
+    for (std::size_t first = 0, last = 0; first < elements.size(); first = last) {
+        while (last < elements.size() && elements[last] == elements[first])
+            ++last;
+        std::string const parts = last - first == 1
+                                      ? words("part ", first)
+                                      : words("each of the parts ", first, " to ", last - 1);
+        text += (text.empty() ? "" : ", ") +
+                (elements[first] == 0 ? "none" : counted(elements[first], "element")) + " of " +
+                parts;
+    }
+    return text;
+}
+
+/// The outputs that have elements of a fused tensor, in the order in which they have them, as
+/// names of a statement.
+inline std::string takers_of(mapping const& program, fused_sources const& known,
+                             parts_taken const& from) {
+    std::vector<std::pair<index_t, std::string>> takers;
+    for (mapping_output const& output : program.outputs())
+        for (parts_taken const& one : known.taken_by(output.value))
+            if (one.source == from.source)
+                takers.emplace_back(one.first, output.key);
+    std::ranges::sort(takers);
+    std::string names;
+    for (auto const& [first, key] : takers)
+        names += (names.empty() ? "" : ", ") + key;
+    std::size_t const count = from.made->macro.starts_with("fused_ffn") ? 2 : 3;
+    return takers.size() == count ? names : operands_of(from.made->macro);
+}
+
+RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
+                                                        layout const& source) {
+    if (source.fused.empty())
+        return std::nullopt;
+    fused_sources const known(program.sources(), source.fused);
+    for (mapping_output const& output : program.outputs())
+        for (parts_taken const& one : known.taken_by(output.value)) {
+            if (one.is_even())
+                continue;
+            mapping_source const from = program.sources()[one.source];
+            std::string const key(from.key);
+            return fused_text_of(key, from.shape, *one.made) + ", and '" + output.key + "' takes " +
+                   taken_text(one.elements) +
+                   (one.made->macro.empty()
+                        ? "; take it apart part by part"
+                        : "; take it apart with the statement  " + key + " -> " +
+                              takers_of(program, known, one) + ", " + one.made->macro);
+        }
+    return std::nullopt;
+}
+
+RESHARD_DECL void check_torn(mapping const& program, layout const& source) {
+    if (auto const fault = find_torn_fused(program, source))
+        fail(errc::bad_layout, *fault, "; where that is meant, cut_fused allows it");
+}
+
+RESHARD_DECL std::vector<output_remark> find_remade_fused(mapping const& program,
+                                                          layout const& source) {
+    std::vector<output_remark> found;
+    if (source.fused.empty())
+        return found;
+    fused_sources const known(program.sources(), source.fused);
+    for (mapping_output const& output : program.outputs())
+        for (parts_taken const& one : known.taken_by(output.value)) {
+            mapping_source const from = program.sources()[one.source];
+            bool const is_remade = one.crosses && one.sum() >= element_count(whole(from.shape)) &&
+                                   !program.fused().contains(output.key);
+            if (is_remade)
+                found.push_back({output.key, fused_text_of(from.key, from.shape, *one.made) +
+                                                 ", and '" + output.key +
+                                                 "' has all of it in another form, in which the "
+                                                 "parts are not known any more"});
+        }
+    return found;
 }
 
 } // namespace reshard::detail

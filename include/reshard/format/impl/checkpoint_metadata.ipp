@@ -5,7 +5,15 @@
 
 #include <reshard/format/checkpoint_metadata.hpp>
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace reshard {
 
@@ -42,6 +50,28 @@ RESHARD_DECL void sort_by_key(std::vector<checkpoint_tensor>& tensors) {
         put_in_order(tensors, order_of_keys(tensors));
 }
 
+/// The number behind `shard-`, which is a rank's, in the names of files; nothing where one has none
+/// or each file has its own.
+inline std::vector<holder_t> ranks_of(std::vector<checkpoint_file> const& files) {
+    constexpr std::string_view prefix = "shard-";
+    std::vector<holder_t> ranks;
+    for (checkpoint_file const& file : files) {
+        std::string const name = file.path.filename().string();
+        holder_t rank = 0;
+        bool const is_numbered =
+            name.starts_with(prefix) &&
+            std::from_chars(name.data() + prefix.size(), name.data() + name.size(), rank).ec ==
+                std::errc();
+        if (!is_numbered)
+            return {};
+        ranks.push_back(rank > 0 ? rank - 1 : 0); // files count from 1
+    }
+    std::vector<holder_t> sorted = ranks;
+    std::ranges::sort(sorted);
+    bool const has_several = std::ranges::adjacent_find(sorted) != sorted.end();
+    return has_several ? ranks : std::vector<holder_t>();
+}
+
 } // namespace detail
 
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
@@ -55,6 +85,7 @@ RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
     }
     layout all = std::move(made).take();
     all.fused = checkpoint.fused;
+    all.ranks = detail::ranks_of(checkpoint.files);
     return all;
 }
 

@@ -95,16 +95,38 @@ RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const
     return std::move(all).merged();
 }
 
+/// Which rank first has several parts of a tensor along an axis, and how many.
+struct several_parts {
+    std::size_t rank;
+    std::size_t held;
+};
+
+using several_by_axis = std::map<std::pair<std::string_view, std::size_t>, several_parts>;
+
+inline several_by_axis several_of(std::vector<std::vector<cut_tensor>> const& ranks) {
+    several_by_axis found;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        for (cut_tensor const& tensor : ranks[rank])
+            for (std::size_t axis = 0; axis < tensor.begins.size(); ++axis)
+                if (std::size_t const held = tensor.begins[axis].size(); held > 1)
+                    found.try_emplace({tensor.key, axis}, several_parts{rank, held});
+    return found;
+}
+
 RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& ranks) {
     tensor_merger all;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
         for (cut_tensor const& tensor : ranks[rank])
             all.add(tensor, rank);
+    several_by_axis const several = several_of(ranks);
     std::vector<catalog_entry> entries;
     for (cut_tensor& tensor : std::move(all).merged()) {
         catalog_entry entry{std::move(tensor.key), tensor.dtype, tensor.shape, {}};
-        for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis)
+        for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
             add_parts(entry, axis, tensor.begins[axis]);
+            if (auto const one = several.find({entry.key, axis}); one != several.end())
+                add_held(entry, axis, static_cast<holder_t>(one->second.rank), one->second.held);
+        }
         entries.push_back(std::move(entry));
     }
     return catalog(std::move(entries));

@@ -167,13 +167,81 @@ inline std::vector<index_t> begins_of(grid_list const& all, std::size_t axis) {
     return sorted_once(std::move(begins));
 }
 
+/// A rank that has a shard which begins there.
+struct held_begin {
+    holder_t rank;
+    index_t begin;
+
+    auto operator<=>(held_begin const&) const = default;
+};
+
+/// Whether some rank of a list has several shards, or one of blocks.
+inline bool has_several(shard_table const& shards) {
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (!shards.cycles(i).empty() || (i > 0 && shards.holder(i) <= shards.holder(i - 1)))
+            return true;
+    return false;
+}
+
+/// Records along an axis the first rank that holds several parts there.
+inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& shards) {
+    if (!has_several(shards))
+        return;
+    std::vector<held_begin> held;
+    std::vector<index_t> begins;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (box const region = shards.region(i); !is_empty(region)) {
+            begins.clear();
+            add_begins(begins, region, shards.cycles(i), axis);
+            for (index_t const begin : begins)
+                held.push_back({shards.holder(i), begin});
+        }
+    std::sort(held.begin(), held.end());
+    held.erase(std::unique(held.begin(), held.end()), held.end());
+    for (std::size_t i = 0, last = 0; i < held.size() && !entry.is_scattered(axis); i = last) {
+        while (last < held.size() && held[last].rank == held[i].rank)
+            ++last;
+        add_held(entry, axis, held[i].rank, last - i);
+    }
+}
+
+/// The same of computed shards, where all ranks hold as many but for those at an end.
+inline void add_held(catalog_entry& entry, std::size_t axis, auto const& computed) {
+    if (computed.size() == 0)
+        return;
+    for (std::size_t const end : {std::size_t{0}, computed.size() - 1}) {
+        std::vector<index_t> begins;
+        computed.for_each_of(computed.holder(end), [&](std::uint32_t i) {
+            if (box const region = computed.region(i); !is_empty(region))
+                add_begins(begins, region, computed.cycles(i), axis);
+        });
+        if (!entry.is_scattered(axis))
+            add_held(entry, axis, computed.holder(end), sorted_once(std::move(begins)).size());
+    }
+}
+
 RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spread const& spread) {
     catalog_entry entry{std::move(key), dtype, spread.shape, {}};
     for (std::size_t axis = 0; axis < spread.shape.size(); ++axis)
-        add_parts(entry, axis,
-                  std::visit([axis](auto const& shards) { return begins_of(shards, axis); },
-                             spread.shards));
+        std::visit(
+            [&](auto const& shards) {
+                add_parts(entry, axis, begins_of(shards, axis));
+                add_held(entry, axis, shards);
+            },
+            spread.shards);
     return entry;
+}
+
+/// A list in which the shards of files are those of ranks.
+inline tensor_spread by_rank(tensor_spread const& spread, std::vector<holder_t> const& ranks) {
+    auto const* const files = std::get_if<shard_table>(&spread.shards);
+    if (!files || ranks.empty())
+        return spread;
+    shard_table shards(files->ndim());
+    for (std::size_t i = 0; i < files->size(); ++i)
+        shards.push_back(ranks[files->holder(i)], files->region(i), files->flat(i),
+                         files->cycles(i));
+    return {spread.shape, std::move(shards)};
 }
 
 /// Gives a tensor as many parts as it was made for.
@@ -186,6 +254,7 @@ inline void set_parts(std::vector<catalog_entry>& sorted, std::string const& key
     catalog_entry& entry = sorted[static_cast<std::size_t>(place - sorted.begin())];
     entry.parts[axis] = made.blocks;
     entry.uneven = static_cast<std::uint8_t>(entry.uneven & ~(1u << axis));
+    entry.scattered.axes = static_cast<std::uint8_t>(entry.scattered.axes & ~(1u << axis));
 }
 
 } // namespace detail
@@ -193,7 +262,8 @@ inline void set_parts(std::vector<catalog_entry>& sorted, std::string const& key
 RESHARD_DECL catalog catalog_of(layout const& all) {
     std::vector<catalog_entry> kinds;
     for (detail::tensor_spread const& spread : all.spreads)
-        kinds.push_back(detail::entry_of({}, {}, spread));
+        kinds.push_back(detail::entry_of(
+            {}, {}, all.ranks.empty() ? spread : detail::by_rank(spread, all.ranks)));
     std::vector<catalog_entry> entries;
     entries.reserve(all.tensors.size());
     for (tensor_layout const& one : all.tensors) {

@@ -172,6 +172,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         check_all_read(source.metadata());
         program = mapping_of_call(how, source);
         carry_fused(program, source.files_layout());
+        if (!how.cut_fused)
+            at_path(target, [&] { check_torn(program, source.files_layout()); });
         if (how.wanted && !how.cut_fused)
             at_path(target, [&] { check_fused(program, *how.wanted); });
         if (how.wanted)

@@ -76,8 +76,10 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
     std::tie(work.program, work.verdict) =
         fitted_program(std::move(program), stored, work.wanted, {how.strict, how.shape_mismatch});
     carry_fused(work.program, source.files_layout());
-    if (!how.cut_fused)
+    if (!how.cut_fused) {
+        check_torn(work.program, source.files_layout());
         check_fused(work.program, work.wanted);
+    }
     check_needs("options.needs", how.needs, keys_of(wanted), keys_filled(work.program, wanted));
     check_scales(work.program, work.wanted);
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);

@@ -103,6 +103,10 @@ public:
         detail::report_uncut_axis(context_, one_, word_, number("axis"));
     }
 
+    void report_cut_groups(index_t groups) const {
+        detail::report_cut_groups(context_, one_, word_, axis(), groups);
+    }
+
     /// A temporary that would be called `preferred`.
     name fresh(std::string const& preferred) const {
         context_.count(one_, 1, preferred.size());
@@ -171,9 +175,12 @@ private:
         part_counter const counter(context_.code, *context_.chain, *keys, side,
                                    context_.options.state_suffixes, context_.steps);
         try {
-            if (auto const count = (counter.*ask)(one_, i, axis()))
+            auto const count = (counter.*ask)(one_, i, axis());
+            refuse_scattered(context_.code, one_, word_, axis(), counter, side);
+            if (count)
                 return *count;
         } catch (statement_error const& error) {
+            refuse_scattered(context_.code, one_, word_, axis(), counter, side);
             fail_in(one_, error);
         }
         std::string const key = text(context_.code.names(one_)[i]);
@@ -303,6 +310,8 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
     bool const fuses = one.left == 3 && one.right == 1;
     fused.check_form(fuses || (one.left == 1 && one.right == 3));
     fused.report_uncut_axis();
+    if (fuses)
+        fused.report_cut_groups(count.key);
     std::vector<name> heads[3];
     for (std::size_t i = 0; i < 3; ++i)
         heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),

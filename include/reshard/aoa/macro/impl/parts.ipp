@@ -76,6 +76,76 @@ RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one
              uncut_text(context.code, one, word, named, *other), one.where, one.origin});
 }
 
+/// Where equal parts, one a rank, first begin inside one of so many groups; nothing where each
+/// begins with a group.
+inline std::optional<index_t> cut_inside(reached_key const& at, index_t groups) {
+    catalog_entry const& entry = *at.entry;
+    index_t const extent = entry.shape[at.axis];
+    if (!entry.is_even(at.axis) || entry.is_scattered(at.axis) || extent % groups != 0)
+        return std::nullopt;
+    index_t const step = extent / at.parts();
+    for (index_t begin = step; step > 0 && begin < extent; begin += step)
+        if (begin % (extent / groups) != 0)
+            return begin;
+    return std::nullopt;
+}
+
+inline std::string cut_text(reached_key const& at, std::string_view word, index_t groups,
+                            index_t cut) {
+    index_t const extent = at.entry->shape[at.axis], rows = extent / groups;
+    return words(word, " makes '", at.entry->key, "' of ", counted(groups, "group"), " of ", rows,
+                 " along axis ", at.axis, ", and the target cuts it there into ", at.parts(),
+                 " parts of ", extent / at.parts(), ": the cut at ", cut, " is inside group ",
+                 cut / rows, ", from ", cut / rows * rows, " to ", (cut / rows + 1) * rows,
+                 ", so that a rank has queries without their key and value, or the reverse");
+}
+
+RESHARD_DECL void report_cut_groups(macro_context& context, statement const& one,
+                                    std::string_view word, index_t axis, index_t groups) {
+    for (reached_key const& at : keys_of(context, one, one.left, axis))
+        if (auto const cut = cut_inside(at, groups))
+            return context.findings.push_back({severity::warning, "cut_group", at.entry->key,
+                                               cut_text(at, word, groups, *cut), one.where,
+                                               one.origin});
+}
+
+/// `a, b^T`.
+inline std::string written(program const& code, std::span<name const> names) {
+    std::string list;
+    for (name const& each_name : names)
+        list += (list.empty() ? "" : ", ") + quoted_name(plain_text(code, each_name)) +
+                (stands_for_transpose(code, each_name) ? "^T" : "");
+    return list;
+}
+
+/// `gate, up -> fc1, axis=0`: the statement without the macro.
+inline std::string plain_form(program const& code, statement const& one, std::string_view word,
+                              index_t axis) {
+    bool const is_one_to_one = one.left == 1 && one.right == 1;
+    std::string const operands = word == "fused_ffn" ? "gate, up" : "q, k, v";
+    return (is_one_to_one ? operands : written(code, code.left(one))) + " -> " +
+           written(code, code.right(one)) + words(", axis=", axis);
+}
+
+RESHARD_DECL void refuse_scattered(program const& code, statement const& one, std::string_view word,
+                                   index_t axis, part_counter const& counter,
+                                   std::string_view side) {
+    for (reached_key const& at : counter.reached()) {
+        if (!at.entry->is_scattered(at.axis))
+            continue;
+        auto const& [axes, rank, held] = at.entry->scattered;
+        fail_in(one, {errc::bad_macro,
+                      words(word, " would interleave '", at.entry->key, "' in ", at.parts(),
+                            " parts along axis ", at.axis,
+                            ", and these are not the parts of ranks: rank ", rank, " of the ", side,
+                            " holds ", held, " boxes there; with such a layout write the plain ",
+                            one.right == 1 ? "concatenation  " : "split  ",
+                            plain_form(code, one, word, axis)),
+                      {},
+                      at.entry->key});
+    }
+}
+
 } // namespace reshard::aoa::detail
 
 #endif
