@@ -5,6 +5,7 @@
 #include <reshard/expr/algebra.hpp>
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
+#include <reshard/storage/found_saves.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_async.hpp>
 
@@ -44,6 +45,17 @@ BOOST_AUTO_TEST_CASE(random_layouts_are_loaded_into_other_random_layouts) {
             BOOST_TEST(source.wrong() == "");
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_communicator_opens_a_checkpoint_as_a_group_does) {
+    shared_directory const directory;
+    boost::mpi::communicator const ranks = world().base();
+    held source = mine(random_layout(random_tensors(1), world().size(), 1001));
+    save(ranks, source.tensors(), directory / "saved");
+    load(ranks, open_checkpoint(ranks, directory / "saved"), source.cleared().tensors());
+    BOOST_TEST(source.wrong() == "");
+    load(ranks, open_checkpoint(ranks, directory.path(), latest{}), source.cleared().tensors());
+    BOOST_TEST(source.wrong() == "");
 }
 
 BOOST_AUTO_TEST_CASE(random_layouts_become_hugging_face_models) {

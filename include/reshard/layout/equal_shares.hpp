@@ -50,11 +50,13 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 /// The share of a rank of a tensor that a mesh axis cuts along `axis`: as many shares as the mesh
 /// axis has ranks.
 ///
-/// \pre    `rank < ranks.rank_count()`
-/// \throws error with errc::bad_layout where the mesh has no axis of that name
+/// \throws error with errc::bad_layout where the mesh has no axis of that name, or no such rank
 constexpr detail::equal_share share_on(mesh const& ranks, holder_t rank, std::string_view mesh_axis,
                                        std::size_t axis) {
     std::size_t const along = ranks.axis(mesh_axis);
+    if (rank >= ranks.rank_count())
+        fail(errc::bad_layout, "rank ", rank, " is beyond the mesh ", ranks, ", which has ",
+             detail::counted(ranks.rank_count(), "rank"));
     return {axis, ranks.coordinates_of(rank)[along], ranks.all_axes[along].extent};
 }
 

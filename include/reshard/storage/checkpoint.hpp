@@ -11,6 +11,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/catalog.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/leftovers.hpp>
 #include <reshard/storage/united_files.hpp>
@@ -292,6 +293,12 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
     detail::check_same_opened(path, all);
     return std::move(*opened);
 }
+
+/// The same over a communicator.
+///
+/// \par Collective every rank of the group, in the same order
+RESHARD_DECL checkpoint open_checkpoint(mpi_group const& world, std::filesystem::path const& path,
+                                        open_options const& how = {});
 
 } // namespace reshard
 

@@ -103,6 +103,13 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
     return opened;
 }
 
+/// The same over a communicator.
+///
+/// \par Collective every rank of the group, in the same order
+RESHARD_DECL checkpoint open_checkpoint(mpi_group const& world,
+                                        std::filesystem::path const& directory, latest newest,
+                                        open_options const& how = {});
+
 } // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,7 +97,8 @@ void check(basic_local_shard<View> const& shard) {
 /// caller's own containers use are free: the key is the descriptor's.
 ///
 /// A mistake in describing tensors on one rank must not leave the other ranks waiting, so `add`
-/// does not throw for bad input: the shard is not kept, and the first error is, also in copies.
+/// does not throw for bad input: the shard is not kept, and the first error is, also in copies;
+/// another exception than `error`, as traits may throw it, as errc::unsupported with its text.
 /// Every function that takes a state dict throws it, on all ranks where there is a group; `check`
 /// throws at once.
 ///
@@ -233,6 +235,9 @@ private:
         } catch (error const& problem) {
             if (!first_error_)
                 first_error_ = problem;
+        } catch (std::exception const& problem) {
+            if (!first_error_)
+                first_error_ = error(errc::unsupported, problem.what());
         }
     }
 
@@ -250,6 +255,8 @@ private:
             return see(t);
     } catch (error const& problem) {
         throw error(problem.code(), words("'", key, "': ", problem.what()));
+    } catch (std::exception const& problem) {
+        throw error(errc::unsupported, words("'", key, "': ", problem.what()));
     }
 
     /// What is only read is seen as const: it may be read-only without its type saying so.

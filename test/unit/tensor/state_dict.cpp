@@ -12,6 +12,7 @@
 
 #include <concepts>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,26 @@ using namespace reshard::detail;
 using adapt::raw_tensor;
 using reshard::test::counted_row;
 using reshard::test::says;
+
+namespace {
+
+/// A tensor of a framework whose switch over its data types throws an exception of its own.
+struct unknown_type {
+    static constexpr char const* text = "ScalarType 44 is not known";
+};
+
+} // namespace
+
+template <>
+struct reshard::tensor_traits<unknown_type> {
+    using element_type = std::byte;
+
+    static index_vector shape(unknown_type const&) { return {2}; }
+    static index_vector strides(unknown_type const&) { return {1}; }
+    static data_type dtype(unknown_type const& t) { throw std::out_of_range(t.text); }
+    static std::byte* data(unknown_type&) { return nullptr; }
+    static std::byte const* data(unknown_type const&) { return nullptr; }
+};
 
 BOOST_AUTO_TEST_SUITE(tensor_state_dict)
 
@@ -412,6 +433,18 @@ BOOST_AUTO_TEST_CASE(what_traits_refuse_is_kept_as_an_error_that_names_the_key) 
     BOOST_TEST(written.empty());
     BOOST_CHECK_EXCEPTION(written.check(), error,
                           says(errc::usage, "'row': a row of 2 elements is read-only"));
+}
+
+BOOST_AUTO_TEST_CASE(any_exception_of_traits_is_kept_as_an_error_that_names_the_key) {
+    unknown_type tensor;
+    state_dict shards;
+    shards.add(row_of(2), tensor);
+    BOOST_TEST(shards.empty());
+    BOOST_CHECK_EXCEPTION(shards.check(), error,
+                          says(errc::unsupported, "'row': ScalarType 44 is not known"));
+    const_state_dict described;
+    described.add([]() -> shard_descriptor { throw std::runtime_error("no such layer"); }, tensor);
+    BOOST_CHECK_EXCEPTION(described.check(), error, says(errc::unsupported, "no such layer"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

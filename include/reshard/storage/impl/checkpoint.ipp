@@ -107,6 +107,11 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
 
 } // namespace detail
 
+RESHARD_DECL checkpoint open_checkpoint(mpi_group const& world, std::filesystem::path const& path,
+                                        open_options const& how) {
+    return open_checkpoint<mpi_group>(world, path, how);
+}
+
 } // namespace reshard
 
 #endif

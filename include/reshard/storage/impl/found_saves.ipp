@@ -199,4 +199,14 @@ RESHARD_DECL newest_save newest_in(std::filesystem::path const& directory) {
 
 } // namespace reshard::detail
 
+namespace reshard {
+
+RESHARD_DECL checkpoint open_checkpoint(mpi_group const& world,
+                                        std::filesystem::path const& directory, latest newest,
+                                        open_options const& how) {
+    return open_checkpoint<mpi_group>(world, directory, newest, how);
+}
+
+} // namespace reshard
+
 #endif
