@@ -12,18 +12,18 @@
 #include <string>
 #include <utility>
 
-namespace test {
+namespace reshard::test {
 
 /// A file that is a text.
-class memory_file : public reshard::file_store::file {
+class memory_file : public file_store::file {
 public:
     explicit memory_file(std::string bytes) : bytes_(std::move(bytes)) {}
 
-    reshard::file_store::identity facts() const override { return {.bytes = bytes_.size()}; }
+    file_store::identity facts() const override { return {.bytes = bytes_.size()}; }
 
     void read(std::uint64_t position, std::span<std::byte> target) const override {
         if (position > bytes_.size() || target.size() > bytes_.size() - position)
-            reshard::fail(reshard::errc::corrupt_file, "read beyond the end");
+            fail(errc::corrupt_file, "read beyond the end");
         std::memcpy(target.data(), bytes_.data() + position, target.size());
     }
 
@@ -31,6 +31,6 @@ private:
     std::string bytes_;
 };
 
-} // namespace test
+} // namespace reshard::test
 
 #endif

@@ -20,7 +20,7 @@ using namespace std::string_literals;
 constexpr std::string_view names[] = {"torch.Size", "collections.OrderedDict", "torch.*"};
 
 pickle read(std::string const& codes) {
-    test::memory_file const file("\x80\x04"s + codes);
+    reshard::test::memory_file const file("\x80\x04"s + codes);
     return pickle(file, "p", {0, codes.size() + 2}, names);
 }
 
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(codes_that_miss_their_values_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(other_protocols_and_codes_are_refused) {
-    test::memory_file const text("(dp0\n.");
+    reshard::test::memory_file const text("(dp0\n.");
     BOOST_CHECK_THROW(pickle(text, "p", {0, 6}, names), error);
-    test::memory_file const six("\x80\x06N.");
+    reshard::test::memory_file const six("\x80\x06N.");
     BOOST_CHECK_THROW(pickle(six, "p", {0, 4}, names), error);
     BOOST_TEST(refusal("\x82\x01.", errc::unsupported) ==
                "p: byte 2 is the code 130, which no checkpoint that is read here has");

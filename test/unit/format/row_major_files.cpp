@@ -38,7 +38,7 @@ public:
     }
 
 private:
-    class counted : public test::memory_file {
+    class counted : public reshard::test::memory_file {
     public:
         explicit counted(one_file const& store) : memory_file(store.bytes_), store_(store) {}
         void read(std::uint64_t position, std::span<std::byte> target) const override {

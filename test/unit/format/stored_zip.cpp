@@ -78,7 +78,7 @@ struct archive {
 };
 
 std::vector<zip_member> read(std::string const& text) {
-    return read_zip(test::memory_file(text), "z", {0, text.size()});
+    return read_zip(reshard::test::memory_file(text), "z", {0, text.size()});
 }
 
 std::string refusal(std::string const& text, errc code = errc::corrupt_file) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(members_are_where_their_bytes_are) {
 BOOST_AUTO_TEST_CASE(an_archive_may_be_a_range_of_a_file) {
     std::string const text = archive{{"a", "12345"}}.text();
     auto const found =
-        read_zip(test::memory_file("before" + text + "behind"), "z", {6, 6 + text.size()});
+        read_zip(reshard::test::memory_file("before" + text + "behind"), "z", {6, 6 + text.size()});
     BOOST_TEST((found == std::vector<zip_member>{{"a", {40, 45}}}));
 }
 

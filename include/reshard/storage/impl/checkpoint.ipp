@@ -23,8 +23,8 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
     bool const is_mapped = how.mapped && files_ == detail::files_of_system();
     std::size_t const most_kept = detail::most_kept_files();
     for (detail::checkpoint_file const& file : metadata_.files) {
-        auto opened = files_->open(file.path);
-        identities_.push_back(opened->facts());
+        auto now = files_->open(file.path);
+        identities_.push_back(now->facts());
         if (identities_.back().bytes != file.bytes)
             fail(errc::corrupt_file, file.path.string(),
                  ": the file changed while it was opened, from ", file.bytes, " bytes to ",
@@ -33,7 +33,7 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
         if (is_mapped)
             first_bytes_.push_back(mapped_.emplace_back(file.path).data());
         else if (kept_.size() < most_kept)
-            kept_.push_back(std::move(opened));
+            kept_.push_back(std::move(now));
     }
 }
 
