@@ -62,8 +62,8 @@ template <>
 struct reshard::tensor_traits<framework::tensor> {
     // Of the address only: `dtype` says what there is.
     using element_type = std::byte;
-    // A handle that is gone leaves the elements there.
-    static constexpr bool is_borrowed = true;
+    // Copies share the elements and keep them: a state dict keeps one.
+    static constexpr bool is_handle = true;
 
     static data_type dtype(framework::tensor const& t) { return t.dtype(); }
     static index_vector shape(framework::tensor const& t) { return t.shape(); }
@@ -72,7 +72,7 @@ struct reshard::tensor_traits<framework::tensor> {
     static std::byte const* data(framework::tensor const& t) { return t.data(); }
 };
 
-static_assert(reshard::borrowed_tensor<framework::tensor>);
+static_assert(reshard::tensor<framework::tensor>);
 // [/traits]
 
 namespace {
@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
 
     // [want]
     // What it wants: a third of the rows of the fused weight, in a buffer with room to spare, and
-    // the norm. The handle that `narrow` returns is gone after `add`: `buffer` keeps the elements.
+    // the norm. Of the handle that `narrow` returns the state dict keeps a copy.
     tensor const buffer(data_type::bf16, {10, 4});
     tensor fused_norm(data_type::f32, {4});
 

@@ -53,9 +53,9 @@ BOOST_AUTO_TEST_CASE(a_fused_checkpoint_is_cut_as_it_was_made_for_or_not_at_all)
     BOOST_CHECK_EXCEPTION(load(world(), source, want.cleared().tensors()), error,
                           mentions(errc::bad_layout, sentence));
     load(world(), source, want.cleared().tensors(), {.cut_fused = true});
-    for (index_t const parts : {1, 2})
+    for (index_t const others : {1, 2})
         BOOST_CHECK_EXCEPTION(
-            convert(world(), source, directory / "refused", {.wanted = rows_of(parts)}), error,
+            convert(world(), source, directory / "refused", {.wanted = rows_of(others)}), error,
             mentions(errc::bad_layout, sentence));
     convert(world(), source, directory / "made", {.wanted = rows_of(5)});
     convert(world(), source, directory / "whole", {});

@@ -53,6 +53,15 @@ struct lowering {
     std::vector<std::string> unexpected = {}; ///< keys of the target that nothing yields
 };
 
+namespace detail {
+
+/// Warnings of values that nothing uses, one for each name that the user wrote.
+///
+/// \pre there are no errors
+RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered);
+
+} // namespace detail
+
 /// Runs an expanded program on the tensors of `source` and says what each tensor of `target` is
 /// made of; where the target is unknown, of each tensor that the program leaves over.
 ///

@@ -108,6 +108,13 @@ inline strict_verdict judge_keys(strictness mode, std::vector<std::string> wante
     return verdict;
 }
 
+/// The keys of all that a program makes, wanted or not.
+inline std::vector<std::string> keys_made(mapping const& program) {
+    std::vector<std::string> keys = keys_of(program.outputs());
+    keys.insert(keys.end(), program.left_over().begin(), program.left_over().end());
+    return keys;
+}
+
 /// Whether a verdict leaves a key out.
 inline bool leaves_out(strict_verdict const& verdict, std::string_view key) {
     return std::ranges::binary_search(verdict.left_out, key);
@@ -138,7 +145,7 @@ inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> 
     strict_verdict verdict;
     if (how.strict)
         verdict = judge_keys(*how.strict, keys_of(target.tensors),
-                             program ? keys_of(program->outputs()) : keys_of(source));
+                             program ? keys_made(*program) : keys_of(source));
     mapping filled = program ? std::move(*program)
                      : verdict.left_out.empty()
                          ? by_name(source, target)

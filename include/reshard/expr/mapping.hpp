@@ -215,6 +215,11 @@ public:
         fused_.try_emplace(key, std::move(how));
     }
 
+    /// Declares that a tensor `key` is made that nothing reads and the target does not want, so that
+    /// it is no output. Stored mappings do not have it, and comparisons pass over it.
+    void leave_over(std::string_view key) { left_over_.emplace_back(key); }
+    std::vector<std::string> const& left_over() const { return left_over_; }
+
     /// The output of that key, or null. It stays where it is until the key is defined anew.
     mapping_output const* find(std::string_view key) const;
 
@@ -237,6 +242,7 @@ private:
     std::vector<std::string> removed_;
     std::vector<detail::relation> relations_;
     detail::fused_tensors fused_;
+    std::vector<std::string> left_over_;
 };
 
 namespace detail {

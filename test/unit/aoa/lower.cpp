@@ -423,6 +423,21 @@ BOOST_AUTO_TEST_CASE(a_program_tells_what_there_is_to_say_of_it) {
         "    a, a -> d, fused_ffn\n"
         "    ^"};
     BOOST_TEST(told == expected, boost::test_tools::per_element());
+    told.clear();
+    catalog const same({tensor("a", {2, 4})});
+    mapping const renamed =
+        with_findings(parsed("a -> aa"), [&](program const& code, finding const& one) {
+            told.push_back(one.code + ": " + describe(code, one));
+        })(source, &same);
+    BOOST_TEST(
+        told == (std::vector<std::string>{
+                    "not_used: program:1:6: warning: nothing reads 'aa', and the target does not "
+                    "want it\n"
+                    "    a -> aa\n"
+                    "         ^"}),
+        boost::test_tools::per_element());
+    BOOST_TEST(renamed.left_over() == std::vector<std::string>{"aa"},
+               boost::test_tools::per_element());
     BOOST_CHECK_EXCEPTION(with_findings(parsed("x -> d"), {})(source, &target), error,
                           [](error const& problem) { return problem.code() == errc::unknown_key; });
 }

@@ -45,4 +45,21 @@ BOOST_AUTO_TEST_CASE(a_key_that_no_rank_holds_is_named_alone) {
         says(errc::unknown_key, "'c' is wanted, but the source does not have it"));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_program_makes_and_nothing_wants_is_missing) {
+    // `a -> aa`, a misspelt rename: the target's `a` is that of the source.
+    catalog const source = two_tensors();
+    mapping program(source);
+    program.define("a", program.source(0));
+    program.leave_over("aa");
+    layout const target = layout_of({{part("a", {2}, {{0}, {2}})}});
+    BOOST_CHECK_EXCEPTION(fitted_program(program, source, target, {strictness::raise_all, {}}),
+                          error,
+                          says(errc::unknown_key, "1 key is available but not wanted: 'aa'"));
+    strict_verdict const verdict =
+        fitted_program(program, source, target, {strictness::return_all, {}}).second;
+    BOOST_TEST((verdict.give_back == key_mismatch{{}, {"aa"}}));
+    BOOST_CHECK_NO_THROW(
+        fitted_program(program, source, target, {strictness::raise_unexpected, {}}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -60,7 +60,8 @@ public:
                                 lowered_.findings.end());
         if (result_.ok()) {
             note_idle();
-            warn_dropped();
+            for (finding& one : dropped_findings(lowered_))
+                result_.findings.push_back(std::move(one));
             add_report(reshard::check(lowered_.map, source_, target_), suffixes);
         } else
             result_.keys = classify(lowered_.map, source_);
@@ -89,25 +90,6 @@ private:
                      "the statement has no effect: '" + key + "' already has this value",
                      statements[i].where, 0});
             }
-    }
-
-    /// Values that nothing uses, once for each name that the user wrote.
-    void warn_dropped() {
-        std::map<bytes, std::size_t> counts;
-        for (dropped_value const& one : lowered_.dropped)
-            counts[bytes_of(one.where)] += !one.is_reported;
-        for (dropped_value const& one : lowered_.dropped) {
-            if (one.is_reported)
-                continue;
-            std::size_t const count = std::exchange(counts[bytes_of(one.where)], 0);
-            if (count > 0)
-                result_.findings.push_back(
-                    {severity::warning, "not_used", one.key,
-                     "nothing reads '" + one.key + "'" +
-                         (count > 1 ? " and " + std::to_string(count - 1) + " more" : "") +
-                         ", and the target does not want " + (count > 1 ? "them" : "it"),
-                     one.where, one.origin});
-        }
     }
 
     void add_report(reshard::report&& found, std::vector<state_suffix> const& suffixes) {

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -306,6 +307,27 @@ RESHARD_DECL void warn_left_states(lower_context& context) {
              0});
 }
 
+RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered) {
+    using bytes = std::pair<std::uint32_t, std::uint32_t>;
+    std::vector<finding> findings;
+    std::map<bytes, std::size_t> counts;
+    for (dropped_value const& one : lowered.dropped)
+        counts[bytes(one.where.first, one.where.last)] += !one.is_reported;
+    for (dropped_value const& one : lowered.dropped) {
+        if (one.is_reported)
+            continue;
+        std::size_t const count = std::exchange(counts[bytes(one.where.first, one.where.last)], 0);
+        if (count > 0)
+            findings.push_back(
+                {severity::warning, "not_used", one.key,
+                 "nothing reads '" + one.key + "'" +
+                     (count > 1 ? " and " + std::to_string(count - 1) + " more" : "") +
+                     ", and the target does not want " + (count > 1 ? "them" : "it"),
+                 one.where, one.origin});
+    }
+    return findings;
+}
+
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
@@ -320,6 +342,9 @@ RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
     detail::declare_fused(context);
     detail::warn_plain_concats(context);
     detail::warn_left_states(context);
+    for (dropped_value const& one : context.result.dropped)
+        if (!one.is_reported)
+            context.result.map.leave_over(one.key);
     return std::move(context.result);
 }
 
@@ -348,6 +373,8 @@ with_findings(program written,
         for (finding const& one : expanded.findings)
             tell(expanded.code, one);
         for (finding const& one : lowered.findings)
+            tell(expanded.code, one);
+        for (finding const& one : detail::dropped_findings(lowered))
             tell(expanded.code, one);
         return std::move(lowered.map);
     };
