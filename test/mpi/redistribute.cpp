@@ -385,6 +385,20 @@ BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) 
     BOOST_TEST(target.wrong_elements() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(different_elements_added_under_one_key_are_the_same_error_on_every_rank) {
+    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
+    all.number_elements();
+    piece_of_matrix<float> copied = all, wanted = all;
+    copied.elements.back() += 1;
+    state_dict from = dict(all);
+    if (rank == last)
+        from.add(copied.descriptor, copied.view());
+    BOOST_TEST(error_of(from, dict(wanted)) ==
+               "overlap: 'w' " + to_string(all.descriptor.region) +
+                   " was added twice, at different addresses, with different elements: give each "
+                   "tensor its own key");
+}
+
 BOOST_AUTO_TEST_CASE(shared_memory_on_one_rank_is_the_same_error_on_every_rank) {
     piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
     piece_of_matrix<float> same = all;

@@ -123,6 +123,14 @@ difference_between(Group const& world, const_state_dict const& tensors, std::str
     return first;
 }
 
+/// Refuses a shard that a rank has added twice, at two addresses, with different elements: only one
+/// of them would be read.
+///
+/// Equal ones are replicas. One address twice, as of aliases, is one tensor.
+///
+/// \throws error with errc::overlap
+RESHARD_DECL void check_twins(const_state_dict const& source);
+
 /// The shape of a source tensor of a program.
 ///
 /// \pre it is one

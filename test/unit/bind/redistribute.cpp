@@ -187,6 +187,26 @@ BOOST_AUTO_TEST_CASE(a_job_keeps_the_handles_of_its_tensors) {
     BOOST_TEST(target.storage.use_count() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_shard_that_a_rank_added_twice_with_different_elements_is_refused) {
+    shard_descriptor const whole = part("w", {2, 2}, {{0, 0}, {2, 2}});
+    std::vector<float> a{0, 1, 2, 3}, b{0, 1, 2, 4}, got(4), again(4);
+    const_state_dict have = one_tensor(whole, a);
+    have.add(whole,
+             tensor_view{a.data(), data_type::f32, {2, 2}, {2, 1}}); // one tensor all the same
+    have.add(whole, tensor_view{b.data(), data_type::f32, {2, 2}, {2, 1}});
+    BOOST_CHECK_EXCEPTION(redistribute(solo(), have, one_tensor(whole, got)), error,
+                          says(errc::overlap,
+                               "'w' [0:2, 0:2] was added twice, at different addresses, with "
+                               "different elements: give each tensor its own key"));
+    BOOST_TEST(got == std::vector<float>(4), boost::test_tools::per_element());
+    b[3] = 3; // a replica
+    state_dict want = one_tensor(whole, got);
+    want.add(whole, tensor_view{again.data(), data_type::f32, {2, 2}, {2, 1}});
+    redistribute(solo(), have, want);
+    BOOST_TEST(got == a, boost::test_tools::per_element());
+    BOOST_TEST(again == a, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(copies_are_compared_before_anything_moves) {
     std::vector<float> embed{0, 1, 2, 3, 4, 5}, head = embed, filled(6, -1);
     shard_descriptor const all = part("embed", {3, 2}, whole({3, 2}));

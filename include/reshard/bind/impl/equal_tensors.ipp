@@ -7,6 +7,7 @@
 
 #include <reshard/copy/bits.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/digest.hpp>
 
 #include <array>
 #include <charconv>
@@ -177,6 +178,28 @@ RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict c
             first = described(place, tensor, in_alias, other, *local);
     }
     return first;
+}
+
+/// Whether two shards of one shape have different elements.
+inline bool differ(const_tensor_view const& a, const_tensor_view const& b) {
+    return a != b && element_count(a.shape) > 0 &&
+           first_difference(affine_copy{a.shape, 0, a.strides, 0, b.strides}, a, b).has_value();
+}
+
+RESHARD_DECL void check_twins(const_state_dict const& source) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> places;
+    for (std::size_t i = 0; i < source.size(); ++i)
+        places.emplace_back(digest_of(source[i].descriptor), i);
+    std::sort(places.begin(), places.end());
+    for (std::size_t i = 1; i < places.size(); ++i) {
+        auto const& [shard, tensor] = source[places[i - 1].second];
+        auto const& other = source[places[i].second];
+        if (places[i - 1].first == places[i].first && shard == other.descriptor &&
+            differ(tensor, other.tensor))
+            fail(errc::overlap, "'", shard.key, "' ", shard.region,
+                 " was added twice, at different addresses, with different elements: give each "
+                 "tensor its own key");
+    }
 }
 
 RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key) {

@@ -60,7 +60,8 @@ inline std::optional<mapping> mapping_of_call(any_program const& program, catalo
 
 inline std::uint64_t digest_of_job(planned_job const& layouts,
                                    std::optional<mapping> const& program, options const& how) {
-    return digest_of_all(planner_version, digest_of_call(how), program ? digest_of(*program) : 0,
+    return digest_of_all(planner_version, digest_of_call(how),
+                         program ? digest_of_all(digest_of(*program), program->left_over()) : 0,
                          digest_of(layouts.source), digest_of(layouts.target));
 }
 
@@ -72,6 +73,8 @@ namespace detail {
 inline job prepare_call(solo const& alone, source_tensors have, target_tensors want,
                         options const& how, bool runs_at_once) {
     check_call(have, want, how);
+    if (runs_at_once)
+        check_twins(have.tensors);
     auto planned = std::make_shared<planned_job>();
     planned->source = layout_alone(have, "source");
     planned->target = layout_alone(want, "target");

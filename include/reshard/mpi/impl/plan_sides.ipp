@@ -243,7 +243,7 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, two_sides& sides,
         return {plan_anew(ranks, sides, std::move(program), how), false};
     hasher call;
     call.add(digest_of_call(how));
-    call.add(program ? digest_of(*program) : 0);
+    call.add(program ? digest_of_all(digest_of(*program), program->left_over()) : 0);
     std::uint64_t const digest = digest_of_all(ranks, call.value(), sides);
     plan_cache::pointer kept = how.cache->find(digest);
     if (everywhere(ranks, kept != nullptr))

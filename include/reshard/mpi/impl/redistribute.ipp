@@ -39,8 +39,10 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, two_sides
 inline job prepare_call(mpi_group const& caller, source_tensors have, target_tensors want,
                         options const& how, bool runs_at_once) {
     mpi_group const world = caller.with_deadline(how.deadline);
-    agree_to_run(world, "redistribute", digest_of_call(how, have, want),
-                 check_call(world, have, want, how));
+    local_error problem = check_call(world, have, want, how);
+    if (!problem && runs_at_once)
+        problem = attempt([&] { check_twins(have.tensors); });
+    agree_to_run(world, "redistribute", digest_of_call(how, have, want), problem);
     mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
     two_sides sides;
     agree_on(ranks, [&] { sides = sides_of(have, want); });

@@ -5,6 +5,7 @@
 
 #include <reshard/storage/save.hpp>
 
+#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/group/bytes.hpp>
@@ -164,8 +165,10 @@ std::shared_ptr<planned_save const> planned_before(group auto const& world, sour
 save_report save_as(group auto const& world, source_tensors have,
                     std::filesystem::path const& target, save_options const& how) {
     bool const is_cached = how.cache && !how.writing.writer;
-    agree_to_run(world, "save to " + target.string(), digest_of_all(how, is_cached),
-                 attempt([&] { have.tensors.check(); }));
+    agree_to_run(world, "save to " + target.string(), digest_of_all(how, is_cached), attempt([&] {
+                     have.tensors.check();
+                     check_twins(have.tensors);
+                 }));
     auto const planned =
         is_cached ? planned_before(world, have, target, how) : plan_save(world, have, target, how);
     checkpoint_writer writer(world, target, planned->files, how.writing);

@@ -5,6 +5,7 @@
 
 #include <reshard/storage/save_async.hpp>
 
+#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/options.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/format/chunk_digests.hpp>
@@ -394,6 +395,7 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
                  attempt([&] {
                      check_async(world.size(), how);
                      have.tensors.check();
+                     check_twins(have.tensors);
                      if (auto const earlier = state.take_problem())
                          throw error(*earlier);
                  }));
