@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(what_has_all_blocks_of_each_of_its_sources_is_fused_as_they
     made.define("with_plain", concat({a, n}, 1));
     made.define("longer", resize(a, {36, 4}));
     carry_fused(made, source);
-    fused_tensor const rows{0, 3, "fused_ffn, axis=0"}, columns{1, 3, "fused_ffn, axis=0"};
+    fused_tensor const rows{0, 3, "fused_ffn, axis=0"}, columns{1, 3, "fused_ffn, axis=1"};
     fused_tensors const expected{{"columns", rows}, {"beside", rows}, {"beside_turned", columns}};
     BOOST_TEST((made.fused() == expected));
 }

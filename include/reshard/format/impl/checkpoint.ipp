@@ -536,9 +536,12 @@ inline constexpr checkpoint_format formats_of_files[] = {
 
 /// The first whose file is there counts.
 inline constexpr checkpoint_format formats_of_directories[] = {
-    {hf_index_name, nullptr}, // safetensors
-    {hf_single_name, nullptr},          {megatron_metadata_name, open_torch_dist},
-    {dcp_metadata_name, open_dcp},      {torch_index_name, open_torch_index},
+    {save_record_name, nullptr}, // safetensors, as in the next two
+    {hf_index_name, nullptr},
+    {hf_single_name, nullptr},
+    {megatron_metadata_name, open_torch_dist},
+    {dcp_metadata_name, open_dcp},
+    {torch_index_name, open_torch_index},
     {torch_file_name, open_torch_file},
 };
 
