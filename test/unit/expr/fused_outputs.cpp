@@ -262,10 +262,10 @@ BOOST_AUTO_TEST_CASE(what_is_made_of_a_whole_fused_tensor_is_remarked) {
     };
     for (char const* const text :
          {"w -> v", "w -> v, permute='[1, 0]'", "w -> gate, up, fused_ffn, axis=0",
-          "w -> gate, up, fused_ffn, axis=0\ngate, up -> v, axis=0"})
+          "w -> gate, up, fused_ffn, axis=0\ngate, up -> v, axis=0", "w, w -> v, axis=1"})
         BOOST_TEST(remarks(text).empty(), text);
     for (char const* const text :
-         {"w -> v, reshape='[2, 12, 4]'", "w -> v, resize='[30, *]'", "w, w -> v, axis=1"})
+         {"w -> v, reshape='[2, 12, 4]'", "w -> v, resize='[30, *]'", "w, w -> v, axis=0"})
         BOOST_TEST(remarks(text).size() == 1u, text);
 }
 

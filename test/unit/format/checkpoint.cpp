@@ -295,8 +295,10 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
     BOOST_TEST(refusal(directory, errc::unsupported)
                    .ends_with(": this is a directory with 'a', 'b', 'c' and 1 more, not a "
                               "checkpoint, which has safetensors files"));
-    BOOST_TEST(refusal(directory, errc::unsupported, "a") ==
-               "a: this is a file whose name does not end in .safetensors, not a checkpoint");
+    BOOST_TEST(
+        refusal(directory, errc::unsupported, "a") ==
+        "a: this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
+        ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint");
 }
 
 namespace {

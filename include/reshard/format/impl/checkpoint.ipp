@@ -357,17 +357,18 @@ public:
             if (is_more && (name.ends_with(".safetensors") || name.ends_with(".index.json")))
                 result_.unread.push_back(name);
         }
+        if (result_.unread.empty())
+            return;
         std::sort(result_.unread.begin(), result_.unread.end());
         result_.unread_reason =
             "hold optimizer state or master weights, which are not read and would be lost; to "
             "convert the model alone, give its files in a directory of their own";
-        if (!result_.unread.empty())
-            warn(directory, "this is a Unified Checkpoint; only its model is read, not " +
-                                result_.unread.front() +
-                                (result_.unread.size() > 1
-                                     ? " and " + counted(result_.unread.size() - 1, "more file") +
-                                           " of optimizer state and master weights"
-                                     : ""));
+        warn(directory, "this is a Unified Checkpoint; only its model is read, not " +
+                            result_.unread.front() +
+                            (result_.unread.size() > 1
+                                 ? " and " + counted(result_.unread.size() - 1, "more file") +
+                                       " of optimizer state and master weights"
+                                 : ""));
     }
 
     void warn(std::filesystem::path const& path, std::string const& text) {
