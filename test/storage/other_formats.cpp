@@ -25,18 +25,23 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
+/// Leaves the share of one of several ranks, which may be uneven, or nothing.
+void cut_last_axis(box& region, index_t rank, index_t ranks) {
+    std::size_t const axis = region.ndim() - 1;
+    index_t const extent = region.shape[axis];
+    region.offset[axis] = extent * rank / ranks;
+    region.shape[axis] = extent * (rank + 1) / ranks - region.offset[axis];
+}
+
 /// What this rank wants of a checkpoint: its share of the last axis of each tensor, under new names.
 class wanted_columns {
 public:
     explicit wanted_columns(described_tensors const& tensors) {
-        holder_t const rank = static_cast<holder_t>(world().rank()),
-                       ranks = static_cast<holder_t>(world().size());
         for (auto const& [key, tensor] : tensors) {
             data_type const dtype = *data_type_from_code(tensor.dtype);
-            shard_descriptor const shard =
-                tensor.shape.empty() ? replicated("new." + key, dtype, tensor.shape)
-                                     : equal_shares("new." + key, dtype, tensor.shape,
-                                                    {{tensor.shape.size() - 1, rank, ranks}});
+            shard_descriptor shard = replicated("new." + key, dtype, tensor.shape);
+            if (!tensor.shape.empty())
+                cut_last_axis(shard.region, world().rank(), world().size());
             index_vector const shape = local_shape(shard);
             memory_.emplace_back(static_cast<std::size_t>(byte_count(element_count(shape), dtype)),
                                  '\xEE');
