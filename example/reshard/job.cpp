@@ -327,10 +327,9 @@ std::vector<aoa::finding> job::findings() const {
     return all;
 }
 
-job make_job(layout const& source, job_files const& files) {
-    catalog const from = catalog_of(source);
-    if (!files.target.empty())
-        return make_job_with_target(source, from, files);
+namespace {
+
+job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
@@ -339,6 +338,25 @@ job make_job(layout const& source, job_files const& files) {
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
     if (all.expanded.is_complete && !all.first_error())
         check_fused_sources(all, source, files);
+    return all;
+}
+
+/// Refuses what macros interleave for parts that are not those of ranks.
+void refuse_scattered(job& all, job_files const& files) {
+    for (aoa::finding& one : all.expanded.findings)
+        if (one.code == "fused_scattered" && !files.cut_fused) {
+            one.level = aoa::severity::error;
+            all.lowered.first_error = errc::bad_layout;
+        }
+}
+
+} // namespace
+
+job make_job(layout const& source, job_files const& files) {
+    catalog const from = catalog_of(source);
+    job all = files.target.empty() ? make_job_without_target(source, from, files)
+                                   : make_job_with_target(source, from, files);
+    refuse_scattered(all, files);
     return all;
 }
 

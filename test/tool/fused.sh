@@ -100,7 +100,7 @@ echo "{\"ranks\": 2, \"tensors\": {\"w\": {\"shape\": [12, 2], \"shards\":
     [$(box 0 0), $(box 1 3), $(box 0 6), $(box 1 9)]}}}" >pairs.json
 echo 'gate, up -> w, axis=0' >plain.aoa
 echo 'w -> gate, up, axis=0' >plain_apart.aoa
-refuses 3 "fused_ffn would interleave 'w' in 4 parts along axis 0, and these are not the parts of ranks: rank 0 of the target holds 2 boxes there; with such a layout write the plain concatenation  gate, up -> w, axis=0" \
+refuses 3 "fused_ffn interleaves 'w' in 4 parts along axis 0, and these are not the parts of ranks: rank 0 of the target holds 2 boxes there; with such a layout write the plain concatenation  gate, up -> w, axis=0" \
     convert model out/refused --program fuse.aoa --layout pairs.json
 succeeds 1 convert model out/pairs --program plain.aoa --layout pairs.json --strict-warnings
 refuses 3 "rank 0 of the source holds 2 boxes there; with such a layout write the plain split  w -> gate, up, axis=0" \

@@ -292,13 +292,12 @@ RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one
 RESHARD_DECL void report_cut_groups(macro_context& context, statement const& one,
                                     std::string_view word, index_t axis, index_t groups);
 
-/// Refuses a tensor of which a rank holds several parts along the axis: these are not the parts of
-/// ranks that the macro would interleave.
+/// Warns of a tensor of which a rank holds several parts along the axis: these are not the parts of
+/// ranks that the macro interleaves. The tool refuses it.
 ///
 /// \param counter what was found on that side
-/// \throws statement_error with errc::bad_macro, naming the rank and the statement that is right
-RESHARD_DECL void refuse_scattered(program const& code, statement const& one, std::string_view word,
-                                   index_t axis, part_counter const& counter,
+RESHARD_DECL void report_scattered(macro_context& context, statement const& one,
+                                   std::string_view word, index_t axis, part_counter const& counter,
                                    std::string_view side);
 
 } // namespace reshard::aoa::detail

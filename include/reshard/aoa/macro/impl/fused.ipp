@@ -175,12 +175,11 @@ private:
         part_counter const counter(context_.code, *context_.chain, *keys, side,
                                    context_.options.state_suffixes, context_.steps);
         try {
-            auto const count = (counter.*ask)(one_, i, axis());
-            refuse_scattered(context_.code, one_, word_, axis(), counter, side);
-            if (count)
+            if (auto const count = (counter.*ask)(one_, i, axis())) {
+                report_scattered(context_, one_, word_, axis(), counter, side);
                 return *count;
+            }
         } catch (statement_error const& error) {
-            refuse_scattered(context_.code, one_, word_, axis(), counter, side);
             fail_in(one_, error);
         }
         std::string const key = text(context_.code.names(one_)[i]);

@@ -81,7 +81,8 @@ RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one
 inline std::optional<index_t> cut_inside(reached_key const& at, index_t groups) {
     catalog_entry const& entry = *at.entry;
     index_t const extent = entry.shape[at.axis];
-    if (!entry.is_even(at.axis) || entry.is_scattered(at.axis) || extent % groups != 0)
+    if (at.parts() < 2 || !entry.is_even(at.axis) || entry.is_scattered(at.axis) ||
+        extent % groups != 0)
         return std::nullopt;
     index_t const step = extent / at.parts();
     for (index_t begin = step; step > 0 && begin < extent; begin += step)
@@ -127,22 +128,21 @@ inline std::string plain_form(program const& code, statement const& one, std::st
            written(code, code.right(one)) + words(", axis=", axis);
 }
 
-RESHARD_DECL void refuse_scattered(program const& code, statement const& one, std::string_view word,
-                                   index_t axis, part_counter const& counter,
+RESHARD_DECL void report_scattered(macro_context& context, statement const& one,
+                                   std::string_view word, index_t axis, part_counter const& counter,
                                    std::string_view side) {
     for (reached_key const& at : counter.reached()) {
         if (!at.entry->is_scattered(at.axis))
             continue;
         auto const& [axes, rank, held] = at.entry->scattered;
-        fail_in(one, {errc::bad_macro,
-                      words(word, " would interleave '", at.entry->key, "' in ", at.parts(),
-                            " parts along axis ", at.axis,
-                            ", and these are not the parts of ranks: rank ", rank, " of the ", side,
-                            " holds ", held, " boxes there; with such a layout write the plain ",
-                            one.right == 1 ? "concatenation  " : "split  ",
-                            plain_form(code, one, word, axis)),
-                      {},
-                      at.entry->key});
+        context.findings.push_back(
+            {severity::warning, "fused_scattered", at.entry->key,
+             words(word, " interleaves '", at.entry->key, "' in ", at.parts(), " parts along axis ",
+                   at.axis, ", and these are not the parts of ranks: rank ", rank, " of the ", side,
+                   " holds ", held, " boxes there; with such a layout write the plain ",
+                   one.right == 1 ? "concatenation  " : "split  ",
+                   plain_form(context.code, one, word, axis)),
+             one.where, one.origin});
     }
 }
 
