@@ -277,11 +277,23 @@ void complete_target(job& all, detail::layout_table const& table, layout const& 
         add_error(all, errc::bad_layout, one.key, one.message);
 }
 
+/// Refuses what macros interleave for parts that are not those of ranks; nothing else is judged of
+/// such a program.
+void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
+    for (aoa::finding& one : expanded.findings)
+        if (one.code == "fused_scattered" && !files.cut_fused) {
+            one.level = aoa::severity::error;
+            expanded.first_error = errc::bad_layout;
+            expanded.is_complete = false;
+        }
+}
+
 job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
     job all;
     aoa::program const written = read_program(files.program);
     detail::layout_table table = read_table(written, source, files);
     all.expanded = expand_program(written, source, &table, files);
+    refuse_scattered(all.expanded, files);
     if (!all.expanded.is_complete)
         return all;
     catalog const exports = exports_of(all.expanded, source, files);
@@ -334,6 +346,7 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
     all.expanded = expand_program(read_program(files.program), from, nullptr, files);
+    refuse_scattered(all.expanded, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
     if (all.expanded.is_complete && !all.first_error())
@@ -341,23 +354,12 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
     return all;
 }
 
-/// Refuses what macros interleave for parts that are not those of ranks.
-void refuse_scattered(job& all, job_files const& files) {
-    for (aoa::finding& one : all.expanded.findings)
-        if (one.code == "fused_scattered" && !files.cut_fused) {
-            one.level = aoa::severity::error;
-            all.lowered.first_error = errc::bad_layout;
-        }
-}
-
 } // namespace
 
 job make_job(layout const& source, job_files const& files) {
     catalog const from = catalog_of(source);
-    job all = files.target.empty() ? make_job_without_target(source, from, files)
-                                   : make_job_with_target(source, from, files);
-    refuse_scattered(all, files);
-    return all;
+    return files.target.empty() ? make_job_without_target(source, from, files)
+                                : make_job_with_target(source, from, files);
 }
 
 void check_cover(job const& all, job_files const& files) {
