@@ -4,6 +4,7 @@
 
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
+#include <reshard/format/written_formats.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/storage/found_saves.hpp>
 
@@ -88,6 +89,19 @@ CLI::Option* add_directory(CLI::App& command, std::string const& name, std::stri
                    : std::string();
     };
     return add_written(command, name, path, what)->check(complaint, "");
+}
+
+void add_to(CLI::App& command, std::string& format, std::string const& target) {
+    command
+        .add_option("--to", format,
+                    "The format that is written; by default, safetensors, or what " + target +
+                        " ends with: .npz for one")
+        ->check(CLI::IsMember(reshard::detail::names_of_written_formats()));
+}
+
+std::string format_to_write(std::string const& format, std::string const& target) {
+    auto const* const known = reshard::detail::format_of_file(target);
+    return format.empty() && known ? std::string(known->name) : format;
 }
 
 void check_outside(processes const& world, std::string const& target, std::string const& source) {

@@ -69,6 +69,12 @@ std::vector<option_text> options_of(std::string const& command);
 /// \throws error where none is complete
 void resolve_latest(processes const& world, std::string& path);
 
+/// Adds `--to FORMAT`. \param target the argument that is written
+void add_to(CLI::App& command, std::string& format, std::string const& target);
+
+/// The format of a target: what was said, or what its name ends with; empty where neither tells.
+std::string format_to_write(std::string const& format, std::string const& target);
+
 /// Adds a command with `--json` and its examples below `--help`.
 CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name,
                       std::string const& description, std::string const& examples);

@@ -26,7 +26,8 @@ using namespace reshard;
 
 struct convert_command {
     job_files files; ///< its target is the layout
-    std::string directory;
+    std::string target;
+    std::string format;
     index_t shard_bytes = 5'000'000'000;
     bool force = false;
     bool no_verify = false;
@@ -56,7 +57,8 @@ convert_report run_convert(processes const& world, convert_command const& option
         warnings += count_warnings(all);
         refuse_warnings(warnings, options.files);
     });
-    detail::write_options const writing{.replace = options.force,
+    detail::write_options const writing{.format = format_to_write(options.format, options.target),
+                                        .replace = options.force,
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
                                         .numbers = options.numbers,
@@ -73,15 +75,15 @@ convert_report run_convert(processes const& world, convert_command const& option
                               .carry = !options.no_carry,
                               .cut_fused = options.files.cut_fused};
     return with_files(options.files, [&] {
-        return world.mpi() ? convert(*world.mpi(), source, options.directory, how)
-                           : convert(solo(), source, options.directory, how);
+        return world.mpi() ? convert(*world.mpi(), source, options.target, how)
+                           : convert(solo(), source, options.target, how);
     });
 }
 
 /// Compares what was written, as it can be read now, with its digests.
 void read_again(processes const& world, convert_command const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
-    auto const found = verify(world, open_checkpoint(world, options.directory), std::ref(bar));
+    auto const found = verify(world, open_checkpoint(world, options.target), std::ref(bar));
     if (!found.ok())
         fail(errc::corrupt_file,
              "read again after it was written: ", detail::describe(found.bad.front()));
@@ -101,15 +103,15 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.files.source);
     std::size_t warnings = say_warnings(world, source);
-    check_outside(world, options.directory, options.files.source);
-    convert_report const report = with_force_hint(options.directory, options.force, [&] {
+    check_outside(world, options.target, options.files.source);
+    convert_report const report = with_force_hint(options.target, options.force, [&] {
         return run_convert(world, options, source, warnings);
     });
     if (options.verify)
         read_again(world, options);
     if (world.rank() == 0 && !options.base.empty())
         note(reuse_text(report, options.base));
-    std::string const headline = headline_of(options.directory, options.files.source, report.keys) +
+    std::string const headline = headline_of(options.target, options.files.source, report.keys) +
                                  (warnings > 0 ? ", " + counted(warnings, "warning") : "");
     return converted(world, report, watch.seconds(), headline, as_json);
 }
@@ -167,8 +169,9 @@ void add_convert(CLI::App& app, invocation& chosen) {
         "  reshard convert model fused --program fuse.aoa\n"
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
-    add_directory(*command, "TARGET", options->directory,
-                  "The directory that is to be written; its parent exists");
+    add_written(*command, "TARGET", options->target,
+                "The directory or file that is to be written; its parent exists");
+    add_to(*command, options->format, "TARGET");
     add_reverse(*command, options->files, add_program(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,

@@ -6,13 +6,16 @@
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/placed_text.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +27,24 @@
 /// A checkpoint that is to be written: all of it but the data.
 
 namespace reshard::detail {
+
+/// What files in the format of another library have beside the elements of tensors.
+class file_texts {
+public:
+    file_texts() = default;
+    file_texts(file_texts const&) = delete;
+    file_texts& operator=(file_texts const&) = delete;
+    virtual ~file_texts() = default;
+
+    /// What stands in a file before, between and behind the elements.
+    ///
+    /// \param written the file, which has all its elements, where it is one of the file system
+    virtual std::vector<placed_text> around(holder_t file,
+                                            std::filesystem::path const& written) const = 0;
+
+    /// Files without elements, by name; the last one makes all of them a checkpoint.
+    virtual std::vector<std::pair<std::string, std::string>> others() const { return {}; }
+};
 
 /// What opening the checkpoint will give, and what stands in its files before the data.
 ///
@@ -38,6 +59,8 @@ struct checkpoint_plan {
     /// One file that is checked by its own digests: it has no id of a save, which would want a
     /// record beside it.
     bool is_file = false;
+    /// Of files in the format of another library: they have no headers, digests and record of ours.
+    std::shared_ptr<file_texts const> texts{};
 };
 
 /// What is known of a checkpoint when its data is.
@@ -81,6 +104,12 @@ auto shards_by_file(Metadata& all) {
 using writer_choice = std::function<holder_t(std::string const& key, index_t bytes,
                                              std::vector<holder_t> const& ranks)>;
 
+/// A value that is no tensor, as `torch.save` writes it alone.
+struct saved_object {
+    std::string key;
+    std::string archive;
+};
+
 /// What the files of a checkpoint may be told.
 struct file_choices {
     /// Of the chunks whose digests files have; 0: none have digests.
@@ -93,6 +122,7 @@ struct file_choices {
     bool replicas = false;      ///< each rank that holds a shard has it in its own file
     bool per_rank = false;      ///< the same, in files that are named after their ranks
     fused_tensors fused = {};   ///< how tensors were made, for each file's metadata
+    std::vector<saved_object> objects = {}; ///< for formats that have a place for them
 };
 
 /// Sharded safetensors that hold the layout, each different shard once: of replicas, one of the

@@ -8,6 +8,7 @@
 
 #include <reshard/format/dcp/impl/dcp.ipp>
 #include <reshard/format/dcp/impl/dcp_items.ipp>
+#include <reshard/format/dcp/impl/dcp_plan.ipp>
 #include <reshard/format/gguf/impl/gguf.ipp>
 #include <reshard/format/impl/checkpoint.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>
@@ -21,20 +22,27 @@
 #include <reshard/format/impl/layout_table.ipp>
 #include <reshard/format/impl/opened_checkpoint.ipp>
 #include <reshard/format/impl/other_names.ipp>
+#include <reshard/format/impl/planned_files.ipp>
 #include <reshard/format/impl/row_major_files.ipp>
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/impl/save_record.ipp>
+#include <reshard/format/impl/shard_writers.ipp>
+#include <reshard/format/impl/written_formats.ipp>
 #include <reshard/format/megatron/impl/torch_dist.ipp>
 #include <reshard/format/names/impl/first_step.ipp>
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>
 #include <reshard/format/numpy/impl/npy.ipp>
+#include <reshard/format/numpy/impl/npy_plan.ipp>
 #include <reshard/format/paddle/impl/paddle.ipp>
 #include <reshard/format/pickle/impl/pickle.ipp>
 #include <reshard/format/pickle/impl/pickle_reader.ipp>
+#include <reshard/format/pickle/impl/pickle_writer.ipp>
 #include <reshard/format/torch/impl/torch_archive.ipp>
 #include <reshard/format/torch/impl/torch_save.ipp>
+#include <reshard/format/torch/impl/torch_tensors.ipp>
 #include <reshard/format/zip/impl/stored_zip.ipp>
+#include <reshard/format/zip/impl/zip_plan.ipp>
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 #define RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 
+#include <reshard/format/written_formats.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/storage/delta_base.hpp>
@@ -45,7 +46,7 @@ std::filesystem::path const& checked_target(group auto const& world,
                  how.files ? "write_options.files" : "write_options.base",
                  " out, or write a directory");
         if (world.rank() == 0)
-            check_file_target(target);
+            check_file_target(target, written_format_of(plan.metadata.format).ending);
     });
     return target;
 }
@@ -101,7 +102,7 @@ public:
             sealed = seal_runs(files_.plan(), all, salt,
                                {std::time(nullptr), how_.numbers, {}, how_.program}, base_.get());
             for_each_own_file(files_.plan(), world.rank(), world.size(),
-                              [&](holder_t i) { files_.put_header(i, sealed.headers[i]); });
+                              [&](holder_t i) { files_.finish(i, sealed); });
             put_delta_headers(files_, sealed, files_.own_delta_file());
             if (how_.sync)
                 files_.sync();

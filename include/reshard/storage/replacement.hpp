@@ -49,7 +49,10 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target);
 
 /// Refuses a target that cannot be one file of tensors, or that would be taken for a part of the
 /// sharded checkpoint in its directory.
-RESHARD_DECL void check_file_target(std::filesystem::path const& target);
+///
+/// \param ending by which such a file is recognised
+RESHARD_DECL void check_file_target(std::filesystem::path const& target,
+                                    std::string_view ending);
 
 /// Refuses a directory that cannot be renamed.
 RESHARD_DECL void check_no_mount_point(std::filesystem::path const& target);

@@ -23,9 +23,16 @@ namespace reshard {
 namespace detail {
 
 struct checkpoint_plan;
+struct saved_object;
 
 /// How a checkpoint is written.
 struct write_options {
+    /// The format, by the name that `checkpoint_metadata::format` has of it: `torch_dcp`,
+    /// `megatron_torch_dist`, `torch_save`, `npz`, `npy`, or one of safetensors (`huggingface`,
+    /// `sharded_safetensors`, `safetensors`). Empty: sharded safetensors of a layout, or a Hugging
+    /// Face directory. Those of other libraries have no record and no digests of ours, so no
+    /// numbers, program, texts, base or aliases, and are not saved in the background.
+    std::string format = {};
     bool replace = false; ///< a checkpoint that is at the target gives way to the new one
     bool partial = false; ///< the target may leave elements out, and its shards may share some
     /// The checkpoint appears when its bytes are on the disk; else it may be lost, or incomplete,
@@ -73,7 +80,7 @@ struct write_options {
     index_t files_per_rank = 1;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.replace, self.partial, self.sync, self.digests, self.chunk_bytes,
+        visit(self.format, self.replace, self.partial, self.sync, self.digests, self.chunk_bytes,
               self.most_file_bytes, self.program, self.base, self.single_file, self.replicas,
               self.per_rank, self.texts, self.files_per_rank);
     }
@@ -94,15 +101,17 @@ namespace detail {
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
 /// of everything that `program` yields, or the single file of that.
 ///
+/// \param  objects  values that are no tensors
 /// \param  aliases other names of these tensors: those that the layout or the program has are not
 ///         written, but kept as names
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
 ///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers,
 ///         for replicas without a layout, a program that is not UTF-8, and `chunk_bytes` out of
-///         range
+///         range; with errc::unsupported for what the format has no place for, naming the key
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
-                                       std::map<std::string, std::string> const& aliases = {});
+                                       std::map<std::string, std::string> const& aliases = {},
+                                       std::vector<saved_object> objects = {});
 
 } // namespace detail
 

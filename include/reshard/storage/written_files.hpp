@@ -76,10 +76,10 @@ public:
     /// The chunks that were put.
     std::vector<written_run> const& runs() const { return runs_; }
 
-    /// Writes what is known at last.
+    /// Writes what is known at last: of ours, the header.
     ///
     /// \throws error with errc::io
-    RESHARD_DECL void put_header(holder_t number, std::string_view header);
+    RESHARD_DECL void finish(holder_t number, sealed_checkpoint const& sealed);
 
     /// The same of a file of a delta.
     RESHARD_DECL void put_delta_header(std::string const& file, std::string_view header);
@@ -131,7 +131,8 @@ inline void put_delta_headers(written_files& files, sealed_checkpoint const& sea
             files.put_delta_header(file, sealed.delta_headers[i]);
 }
 
-/// Headers and record of a checkpoint whose chunks were all written.
+/// Headers and record of a checkpoint whose chunks were all written; nothing of one in the format of
+/// another library.
 ///
 /// \param runs of all processes
 /// \param base what a delta refers to
@@ -141,7 +142,8 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::string_view salt, save_facts const& facts = {},
                                          delta_base const* base = nullptr);
 
-/// Writes the index, if there is one, and then the record: with it the checkpoint is complete.
+/// Writes what a checkpoint has beside its files, and at last the record: with it the checkpoint is
+/// complete.
 ///
 /// \throws error with errc::io
 RESHARD_DECL void put_record(file_store::unfinished& target, checkpoint_plan const& plan,

@@ -12,8 +12,8 @@
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/safetensors.hpp>
+#include <reshard/format/shard_writers.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
-#include <reshard/layout/replica.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -103,128 +103,17 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
     tensors.resize(joined);
 }
 
-/// For each rank, the files it needs: a second one where it holds two shards of a key, and so on.
-using files_of_rank = std::map<holder_t, std::vector<file_contents>>;
-
-/// Which ranks write which shards of a layout: each different shard once. What one rank holds alone
-/// it writes; of replicas, the largest first, the rank writes that has the fewest bytes so far, or
-/// all of them do.
-class shard_writers {
-public:
-    shard_writers(layout const& all, file_choices const& how)
-        : all_(all),
-          writer_(how.writer),
-          replicas_(how.replicas || how.per_rank),
-          chosen_(all.tensors.size()) {
-        for (tensor_spread const& spread : all.spreads) {
-            listed_.push_back(blocks_listed(spread));
-            different_.push_back(different_shards(listed_.back()));
-        }
-        for (std::uint32_t t = 0; t < all.tensors.size(); ++t)
-            for (equal_shards const& replicas : different_[all.tensors[t].spread])
-                add(t, replicas);
-        std::stable_sort(replicated_.begin(), replicated_.end(),
-                         [](choice const& a, choice const& b) { return a.bytes > b.bytes; });
-        for (choice const& one : replicated_)
-            if (writer_)
-                write(one, told_writer(one));
-            else
-                choose(one);
-        for (auto& shards : chosen_)
-            std::sort(shards.begin(), shards.end());
-    }
-
-    shard_table const& shards(std::uint32_t tensor) const {
-        return listed_[all_.tensors[tensor].spread];
-    }
-
-    /// Their places in `shards(tensor)`, ascending.
-    std::vector<std::uint32_t> const& chosen(std::uint32_t tensor) const { return chosen_[tensor]; }
-
-private:
-    struct choice {
-        std::uint32_t tensor = 0;
-        equal_shards const* replicas = nullptr;
-        index_t bytes = 0;
-    };
-
-    void choose_each(std::uint32_t tensor, equal_shards const& replicas) {
-        shard_table const& table = shards(tensor);
-        for (std::size_t i = 0; i < replicas.size(); ++i)
-            if (i == 0 || table.holder(replicas[i]) != table.holder(replicas[i - 1]))
-                chosen_[tensor].push_back(replicas[i]);
-    }
-
-    void add(std::uint32_t tensor, equal_shards const& replicas) {
-        if (replicas_)
-            return choose_each(tensor, replicas);
-        std::uint32_t const first = replicas.front();
-        shard_table const& table = shards(tensor);
-        auto const flat = table.flat(first);
-        choice const one{tensor, &replicas,
-                         byte_count(flat ? flat->size() : element_count(table.region(first).shape),
-                                    all_.tensors[tensor].dtype)};
-        if (replicas.size() == 1)
-            choose(one);
-        else
-            replicated_.push_back(one);
-    }
-
-    void choose(choice const& one) {
-        shard_table const& table = shards(one.tensor);
-        auto const bytes_of = [&](std::uint32_t shard) { return bytes_[table.holder(shard)]; };
-        std::uint32_t best = one.replicas->front();
-        for (std::uint32_t const shard : *one.replicas)
-            if (bytes_of(shard) < bytes_of(best))
-                best = shard;
-        write(one, best);
-    }
-
-    /// The shard of the rank that the user chooses.
-    std::uint32_t told_writer(choice const& one) const {
-        shard_table const& table = shards(one.tensor);
-        std::vector<holder_t> ranks;
-        for (std::uint32_t const shard : *one.replicas)
-            ranks.push_back(table.holder(shard));
-        std::string const& key = all_.tensors[one.tensor].key;
-        holder_t const told = writer_(key, one.bytes, ranks);
-        auto const place = std::ranges::find(ranks, told);
-        if (place == ranks.end())
-            fail(errc::usage, "write_options.writer gives rank ", told, " for '", key,
-                 "', which does not hold this shard; rank ", ranks.front(), " does, and ",
-                 ranks.size() - 1, " more");
-        return (*one.replicas)[static_cast<std::size_t>(place - ranks.begin())];
-    }
-
-    void write(choice const& one, std::uint32_t shard) {
-        bytes_[shards(one.tensor).holder(shard)] += one.bytes;
-        chosen_[one.tensor].push_back(shard);
-    }
-
-    layout const& all_;
-    writer_choice const& writer_;
-    bool replicas_;
-    std::vector<shard_table> listed_;                  ///< of each spread
-    std::vector<std::vector<equal_shards>> different_; ///< the same
-    std::vector<choice> replicated_;
-    std::map<holder_t, index_t> bytes_;
-    std::vector<std::vector<std::uint32_t>> chosen_; ///< of each tensor
-};
-
-inline void add_shards(files_of_rank& ranks, layout const& all, shard_writers const& writers,
-                       std::uint32_t number) {
-    tensor_layout const& tensor = all.tensors[number];
-    shard_table const& shards = writers.shards(number);
-    std::map<holder_t, std::size_t> used;
-    for (std::uint32_t const i : writers.chosen(number)) {
-        holder_t const rank = shards.holder(i);
-        auto& files = ranks[rank];
-        std::size_t const place = used[rank]++;
+/// The files of a rank's shards: a key stands once in each.
+inline std::vector<file_contents> files_of(holder_t rank, std::vector<file_shard> shards) {
+    std::vector<file_contents> files;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+        place = i > 0 && shards[i].key == shards[i - 1].key ? place + 1 : 0;
         if (files.size() <= place)
-            files.emplace_back().rank = rank;
-        files[place].shards.push_back({tensor.key, tensor.dtype, shards.region(i), shards.flat(i),
-                                       all.shape_of(tensor), 0, 0});
+            files.push_back({{}, rank, {}});
+        files[place].shards.push_back(shards[i]);
     }
+    return files;
 }
 
 /// What every file's metadata has: the texts of the user, and how tensors were fused, if any were.
@@ -272,10 +161,9 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
              "; a rank has one file at least");
     if (!choices.texts.empty())
         check_texts(choices.texts, choices.aliases, keys_of(target.tensors));
-    files_of_rank ranks;
-    shard_writers const writers(target, choices);
-    for (std::uint32_t t = 0; t < target.tensors.size(); ++t)
-        add_shards(ranks, target, writers, t);
+    std::map<holder_t, std::vector<file_contents>> ranks;
+    for (auto& [rank, shards] : shards_by_writer(target, choices))
+        ranks[rank] = files_of(rank, std::move(shards));
     if (choices.files_per_rank > 1)
         for (auto& [rank, files] : ranks)
             files = spread_over(files, static_cast<std::size_t>(choices.files_per_rank));

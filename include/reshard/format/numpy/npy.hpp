@@ -13,11 +13,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 /// \file
 /// Arrays of NumPy in files: `.npy`, one, and `.npz`, an archive of several.
 
 namespace reshard::detail {
+
+/// What `descr` has behind the order of bytes, for the data types that NumPy has.
+inline constexpr std::pair<std::string_view, data_type> npy_types[] = {
+    {"b1", data_type::boolean}, {"i1", data_type::i8},  {"u1", data_type::u8},
+    {"i2", data_type::i16},     {"u2", data_type::u16}, {"i4", data_type::i32},
+    {"u4", data_type::u32},     {"i8", data_type::i64}, {"u8", data_type::u64},
+    {"f2", data_type::f16},     {"f4", data_type::f32}, {"f8", data_type::f64},
+    {"c8", data_type::c64},
+};
 
 /// The data type of a `descr`, `<f4` for one; nothing for those that we do not have.
 RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr);

@@ -183,7 +183,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
     auto const me = static_cast<holder_t>(world.rank());
-    file_pieces const pieces = files.metadata.format == "sharded_safetensors"
+    file_pieces const pieces = how.wanted
                                    ? pieces_by_rank(files, world.size())
                                    : pieces_by_bytes(files, world.size());
     layout const held = layout_of(files.metadata, pieces, world.size());
@@ -210,7 +210,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     });
     std::vector<std::filesystem::path> beside;
     agree_on(world, [&] {
-        if (how.carry && !how.writing.single_file && world.rank() == 0)
+        if (how.carry && !files.is_file && world.rank() == 0)
             beside = side_files(source.metadata().path);
     });
     writer.commit(world, beside);

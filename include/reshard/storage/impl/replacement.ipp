@@ -8,6 +8,7 @@
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
+#include <reshard/format/written_formats.hpp>
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/leftovers.hpp>
 
@@ -186,7 +187,7 @@ inline bool is_sharded_checkpoint(std::filesystem::path const& directory) {
 }
 
 RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
-    if (target.extension() != ".safetensors")
+    if (!format_of_file(target.string()))
         refuse_replacement(target, target);
     std::filesystem::path const parent = directory_of(target);
     if (names_if_any(parent).contains(target.filename().string()) &&
@@ -197,14 +198,15 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
              parent.string(), "; give that as the target, or another name");
 }
 
-RESHARD_DECL void check_file_target(std::filesystem::path const& target) {
+RESHARD_DECL void check_file_target(std::filesystem::path const& target,
+                                    std::string_view ending) {
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
         fail(errc::usage, target.string(),
              ": is a directory, which no file replaces; give the name of a file");
-    if (target.extension() != ".safetensors")
-        fail(errc::usage, target.string(),
-             ": does not end with .safetensors, by which such a file is recognised; add that");
+    if (target.extension() != ending)
+        fail(errc::usage, target.string(), ": does not end with ", ending,
+             ", by which such a file is recognised; add that");
     std::filesystem::path const parent = directory_of(target);
     if (!std::filesystem::exists(target, ignored) && is_sharded_checkpoint(parent))
         fail(errc::already_exists, target.string(),

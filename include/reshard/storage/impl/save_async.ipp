@@ -179,7 +179,7 @@ inline save_report complete(save_task const& task, runs_by_rank const& runs) {
                   task.base.get());
     written_files files(plan, *task.output, task.base.get(), task.rank);
     for (holder_t i = 0; i < plan.headers.size(); ++i)
-        files.put_header(i, sealed.headers[i]);
+        files.finish(i, sealed);
     put_delta_headers(files, sealed);
     if (task.how.writing.sync)
         files.sync();
@@ -322,6 +322,9 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     if (how.writing.single_file)
         fail(errc::usage, "a save in the background is a directory; leave out single_file, or use "
                           "save");
+    if (!how.writing.format.empty())
+        fail(errc::usage, "a save in the background has the formats of safetensors; leave out "
+                          "write_options.format, or use save");
     auto made = std::make_shared<files_to_write>();
     made->plan = files_to_save(all, how);
     made->pieces = how.form == save_form::sharded ? pieces_by_rank(made->plan, size)

@@ -7,12 +7,18 @@
 
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/format/written_formats.hpp>
+#include <reshard/layout/equal_shares.hpp>
 #include <reshard/plan/shard_index.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reshard {
 
@@ -119,9 +125,69 @@ inline fused_tensors fused_of(mapping const& program, std::optional<layout> cons
     return written;
 }
 
+/// Refuses what a format of another library has no place for.
+inline void check_other_format(write_options const& options,
+                               std::map<std::string, std::string> const& aliases) {
+    auto const refuse = [&](std::string_view what, std::string_view of_these) {
+        fail(errc::unsupported, options.format, " has no place for ", what, "; leave out ",
+             of_these, ", or write safetensors");
+    };
+    if (!options.numbers.empty())
+        refuse("the number '" + options.numbers.begin()->first + "'", "write_options.numbers");
+    if (!options.texts.empty())
+        refuse("the text '" + options.texts.begin()->first + "'", "write_options.texts");
+    if (!options.base.empty())
+        refuse("a delta", "write_options.base");
+    if (options.replicas || options.per_rank)
+        refuse("replicas of shards", "write_options.replicas and per_rank");
+    if (options.files_per_rank != 1)
+        refuse("several files of a rank", "write_options.files_per_rank");
+    if (!aliases.empty())
+        refuse("'" + aliases.begin()->first + "', another name of '" + aliases.begin()->second +
+                   "'",
+               "that key in the program, or name it there as a tensor of its own");
+}
+
+/// Whole tensors, on one rank.
+inline layout layout_of_whole(catalog const& tensors) {
+    std::vector<std::vector<shard_descriptor>> held(1);
+    for (catalog_entry const& entry : tensors)
+        held[0].push_back(replicated(entry.key, entry.dtype, entry.shape));
+    return reshard::layout_of(held);
+}
+
+/// The files in the format of another library.
+inline checkpoint_plan other_files_for(mapping const& program, std::optional<layout> const& wanted,
+                                       write_options const& options, written_format const& format,
+                                       file_choices const& choices) {
+    check_other_format(options, choices.aliases);
+    if (format.is_file() && wanted)
+        check_single_file(wanted, options);
+    if (!format.has_objects && !choices.objects.empty())
+        fail(errc::unsupported, "'", choices.objects.front().key, "' is no tensor, and ",
+             format.name, " has no place for it");
+    if (wanted && !options.partial)
+        check_complete(*wanted);
+    return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
+}
+
+/// Refuses a layout where the format has whole tensors, or none where it has shards.
+inline void check_layout_wanted(std::optional<layout> const& wanted,
+                                write_options const& options) {
+    if (options.format == "huggingface" && wanted)
+        fail(errc::usage, "huggingface has whole tensors, and a layout of shards is asked for; "
+                          "leave out the layout, or write sharded_safetensors");
+    if (options.format == "sharded_safetensors" && !wanted)
+        fail(errc::usage, "sharded_safetensors has shards of a layout; give one, or write "
+                          "huggingface");
+}
+
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
-                                       std::map<std::string, std::string> const& aliases) {
+                                       std::map<std::string, std::string> const& aliases,
+                                       std::vector<saved_object> objects) {
+    written_format const* const format =
+        options.format.empty() ? nullptr : &written_format_of(options.format);
     check_numbers(options.numbers);
     check_program(options.program);
     check_chunk_bytes(options);
@@ -134,8 +200,12 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         .files_per_rank = options.files_per_rank,
         .replicas = options.replicas,
         .per_rank = options.per_rank,
-        .fused = fused_of(program, wanted)};
-    if (options.single_file) {
+        .fused = fused_of(program, wanted),
+        .objects = std::move(objects)};
+    if (format && format->plan)
+        return other_files_for(program, wanted, options, *format, choices);
+    check_layout_wanted(wanted, options);
+    if (options.single_file || (format && format->is_file())) {
         check_single_file(wanted, options);
         return plan_file(without_keys(catalog_of(program), aliases), choices);
     }

@@ -147,8 +147,15 @@ RESHARD_DECL written_run& written_files::run_at(shard_place place, std::uint64_t
     return runs_.emplace_back(written_run{place.tensor, place.shard, chunk, {}});
 }
 
-RESHARD_DECL void written_files::put_header(holder_t number, std::string_view header) {
-    auto const bytes = std::as_bytes(std::span(header));
+RESHARD_DECL void written_files::finish(holder_t number, sealed_checkpoint const& sealed) {
+    if (plan_.texts) {
+        auto const path =
+            std::filesystem::path(target_.name()) / plan_.metadata.files[number].path;
+        for (placed_text const& one : plan_.texts->around(number, path))
+            write(number, one.begin, std::as_bytes(std::span(one.text)));
+        return;
+    }
+    auto const bytes = std::as_bytes(std::span(sealed.headers[number]));
     if (base_)
         open_delta(delta_file_name(0))->write(header_position(plan_, number), bytes);
     else
@@ -332,6 +339,8 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::vector<std::vector<written_run>> const& runs,
                                          std::string_view salt, save_facts const& facts,
                                          delta_base const* base) {
+    if (plan.texts)
+        return {};
     auto const digests = digests_by_file(plan, runs);
     if (!base)
         return seal(plan, digests, salt, facts);
@@ -342,6 +351,11 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
 
 RESHARD_DECL void put_record(file_store::unfinished& target, checkpoint_plan const& plan,
                              sealed_checkpoint const& sealed, bool sync) {
+    if (plan.texts) {
+        for (auto const& [name, text] : plan.texts->others())
+            write_new_file(target, name, text, sync);
+        return;
+    }
     if (!plan.index.empty())
         write_new_file(target, hf_index_name, plan.index, sync);
     write_new_file(target, save_record_name, sealed.record, sync);

@@ -21,15 +21,8 @@
 namespace reshard::detail {
 
 RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
-    constexpr std::pair<std::string_view, data_type> types[] = {
-        {"b1", data_type::boolean}, {"i1", data_type::i8},  {"u1", data_type::u8},
-        {"i2", data_type::i16},     {"u2", data_type::u16}, {"i4", data_type::i32},
-        {"u4", data_type::u32},     {"i8", data_type::i64}, {"u8", data_type::u64},
-        {"f2", data_type::f16},     {"f4", data_type::f32}, {"f8", data_type::f64},
-        {"c8", data_type::c64},
-    };
     bool const has_order = !descr.empty() && (descr[0] == '<' || descr[0] == '|');
-    for (auto const& [name, dtype] : types)
+    for (auto const& [name, dtype] : npy_types)
         if (has_order && descr.substr(1) == name)
             return dtype;
     return std::nullopt;

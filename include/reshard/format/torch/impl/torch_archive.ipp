@@ -70,18 +70,12 @@ RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name) {
     return name == "float4_e2m1" ? std::nullopt : data_type_from_name(name);
 }
 
-/// The data type that a class of storages is named after, `FloatStorage`.
+/// The data type that a class of storages is named after, `torch.FloatStorage`.
 inline std::optional<data_type> storage_data_type(std::string_view name) {
-    constexpr std::pair<std::string_view, data_type> classes[] = {
-        {"torch.FloatStorage", data_type::f32},        {"torch.DoubleStorage", data_type::f64},
-        {"torch.HalfStorage", data_type::f16},         {"torch.BFloat16Storage", data_type::bf16},
-        {"torch.LongStorage", data_type::i64},         {"torch.IntStorage", data_type::i32},
-        {"torch.ShortStorage", data_type::i16},        {"torch.CharStorage", data_type::i8},
-        {"torch.ByteStorage", data_type::u8},          {"torch.BoolStorage", data_type::boolean},
-        {"torch.ComplexFloatStorage", data_type::c64},
-    };
-    for (auto const& [known, dtype] : classes)
-        if (name == known)
+    if (!name.starts_with("torch."))
+        return std::nullopt;
+    for (auto const& [known, dtype] : torch_storages)
+        if (name.substr(6) == known)
             return dtype;
     return std::nullopt;
 }

@@ -1,0 +1,285 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_DCP_IMPL_DCP_PLAN_IPP
+#define RESHARD_FORMAT_DCP_IMPL_DCP_PLAN_IPP
+
+#include <reshard/format/dcp/dcp_plan.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/dcp/dcp_items.hpp>
+#include <reshard/format/megatron/torch_dist.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
+#include <reshard/format/planned_files.hpp>
+#include <reshard/format/shard_writers.hpp>
+#include <reshard/format/torch/torch_tensors.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+inline constexpr std::string_view dcp_module = "torch.distributed.checkpoint.metadata";
+
+inline torch_tensor tensor_of(file_shard const& shard) {
+    return {shard.key, shard.dtype, shard.region.shape};
+}
+
+/// What a checkpoint of torch.distributed.checkpoint has beside elements.
+class dcp_texts : public file_texts {
+public:
+    explicit dcp_texts(std::vector<saved_object> objects) : objects_(std::move(objects)) {}
+
+    /// Lays out the files, which hold what ranks write.
+    checkpoint_plan lay_out(layout const& target, file_choices const& choices) {
+        planned_files files("torch_dcp", target, choices);
+        auto ranks = shards_by_writer(target, choices);
+        if (ranks.empty())
+            ranks.emplace(0, std::vector<file_shard>());
+        for (auto const& [rank, shards] : ranks) {
+            files.begin_file("__" + std::to_string(rank) + "_0.distcp", rank);
+            std::uint64_t end = items_.empty() ? place_objects() : 0;
+            auto& items = items_.emplace_back();
+            for (file_shard const& shard : shards)
+                end = place(shard, end, files, items);
+            files.end_file(end);
+        }
+        metadata_ = files.metadata();
+        return files.take(nullptr);
+    }
+
+    std::vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
+        std::vector<placed_text> texts;
+        if (file == 0)
+            for (std::size_t i = 0; i < objects_.size(); ++i)
+                texts.push_back({places_[i].begin, objects_[i].archive});
+        for (auto const& [tensor, where] : items_[file]) {
+            auto of_item = torch_file_of(tensor, where.begin).texts;
+            std::ranges::move(of_item, std::back_inserter(texts));
+        }
+        return texts;
+    }
+
+    std::vector<std::pair<std::string, std::string>> others() const override {
+        return {{std::string(dcp_metadata_name), metadata_text()}};
+    }
+
+private:
+    struct item {
+        torch_tensor tensor;
+        byte_run where;
+    };
+
+    std::uint64_t place_objects() {
+        std::uint64_t end = 0;
+        for (saved_object const& object : objects_) {
+            std::uint64_t const begin = round_up(end, 64);
+            end = begin + object.archive.size();
+            places_.push_back({begin, end});
+        }
+        return end;
+    }
+
+    static std::uint64_t round_up(std::uint64_t position, std::uint64_t step) {
+        return (position + step - 1) / step * step;
+    }
+
+    /// Adds a shard behind byte `end` of the last file, and returns where it ends.
+    static std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
+                               std::vector<item>& items) {
+        check_box(shard, "torch_dcp");
+        torch_tensor const tensor = tensor_of(shard);
+        // Shards are found by their offsets, which those without elements may share with others.
+        if (element_count(tensor.shape) == 0 && element_count(*shard.global_shape) > 0)
+            return end;
+        auto const bytes = static_cast<std::uint64_t>(
+            byte_count(element_count(tensor.shape), tensor.dtype));
+        std::uint64_t const begin = round_up(end, torch_alignment(bytes));
+        torch_file const file = torch_file_of(tensor, begin);
+        files.add(shard, file.elements.front());
+        items.push_back({tensor, {begin, file.end}});
+        return file.end;
+    }
+
+    std::string metadata_text() const {
+        pickle_writer out;
+        out.object(dcp_module, "Metadata", [&] {
+            out.text("state_dict_metadata");
+            out.dict([&] { put_tensors(out); });
+            out.text("planner_data");
+            out.dict([&] { put_paths(out); });
+            out.text("storage_data");
+            out.dict([&] { put_places(out); });
+        });
+        return out.take();
+    }
+
+    static void put_size(pickle_writer& out, index_vector const& extents) {
+        out.global("torch", "Size");
+        out.begin();
+        out.integers(extents);
+        out.tuple();
+        out.call();
+    }
+
+    void put_tensors(pickle_writer& out) const {
+        for (saved_object const& object : objects_) {
+            out.text(object.key);
+            out.global(dcp_module, "BytesStorageMetadata");
+            out.empty_tuple();
+            out.make();
+        }
+        for (checkpoint_tensor const& tensor : metadata_.tensors) {
+            out.text(tensor.key);
+            out.object(dcp_module, "TensorStorageMetadata", [&] {
+                out.text("properties");
+                put_properties(out, tensor);
+                out.text("size");
+                put_size(out, tensor.shape);
+                out.text("chunks");
+                out.empty_list();
+                out.begin();
+                for (checkpoint_shard const& shard : tensor.shards)
+                    put_chunk(out, shard.region);
+                out.append_all();
+            });
+        }
+    }
+
+    static void put_chunk(pickle_writer& out, packed_box const& region) {
+        out.object(dcp_module, "ChunkStorageMetadata", [&] {
+            out.text("offsets");
+            put_size(out, region.offset);
+            out.text("sizes");
+            put_size(out, region.shape);
+        });
+    }
+
+    /// Data type, layout, whether it needs a gradient, order in memory, whether it is pinned.
+    static void put_properties(pickle_writer& out, checkpoint_tensor const& tensor) {
+        out.global(dcp_module, "TensorProperties");
+        out.empty_tuple();
+        out.make();
+        out.begin();
+        out.global("torch", torch_name(tensor.dtype, tensor.key));
+        put_call(out, "torch.serialization", "_get_layout", [&] { out.text("torch.strided"); });
+        out.boolean(false);
+        put_call(out, dcp_module, "_MEM_FORMAT_ENCODING", [&] { out.integer(0); });
+        out.boolean(false);
+        out.tuple();
+        out.set_state();
+    }
+
+    static void put_call(pickle_writer& out, std::string_view module, std::string_view function,
+                         auto&& argument) {
+        out.global(module, function);
+        out.begin();
+        argument();
+        out.tuple();
+        out.call();
+    }
+
+    void put_paths(pickle_writer& out) const {
+        auto const put = [&](std::string const& key) {
+            out.text(key);
+            out.begin();
+            out.text(key);
+            out.tuple();
+        };
+        for (saved_object const& object : objects_)
+            put(object.key);
+        for (checkpoint_tensor const& tensor : metadata_.tensors)
+            put(tensor.key);
+    }
+
+    void put_places(pickle_writer& out) const {
+        for (std::size_t i = 0; i < objects_.size(); ++i) {
+            put_index(out, objects_[i].key, nullptr, 0);
+            put_place(out, 0, places_[i]);
+        }
+        std::vector<std::size_t> next(items_.size(), 0);
+        // Items of a file are in the order of its shards, and tensors in that of all files.
+        for (checkpoint_tensor const& tensor : metadata_.tensors)
+            for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
+                checkpoint_shard const& shard = tensor.shards[i];
+                put_index(out, tensor.key, &shard.region.offset, i);
+                put_place(out, shard.file, items_[shard.file][next[shard.file]++].where);
+            }
+    }
+
+    static void put_index(pickle_writer& out, std::string const& key, packed_vector const* offset,
+                          std::size_t number) {
+        out.object(dcp_module, "MetadataIndex", [&] {
+            out.text("fqn");
+            out.text(key);
+            out.text("offset");
+            offset ? put_size(out, *offset) : out.none();
+            out.text("index");
+            offset ? out.integer(static_cast<index_t>(number)) : out.none();
+        });
+    }
+
+    void put_place(pickle_writer& out, holder_t file, byte_run where) const {
+        out.object("torch.distributed.checkpoint.filesystem", "_StorageInfo", [&] {
+            out.text("relative_path");
+            out.text(metadata_.files[file].path.string());
+            out.text("offset");
+            out.integer(static_cast<index_t>(where.begin));
+            out.text("length");
+            out.integer(static_cast<index_t>(where.size()));
+        });
+    }
+
+    std::vector<saved_object> objects_;
+    std::vector<byte_run> places_; ///< of the objects, in the first file
+    std::vector<std::vector<item>> items_; ///< by file, in the order of the tensors
+    checkpoint_metadata metadata_;
+};
+
+RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& choices) {
+    auto const texts = std::make_shared<dcp_texts>(choices.objects);
+    checkpoint_plan plan = texts->lay_out(target, choices);
+    plan.texts = texts;
+    return plan;
+}
+
+/// What Megatron-Core has beside that.
+class torch_dist_texts : public file_texts {
+public:
+    explicit torch_dist_texts(std::shared_ptr<file_texts const> dcp) : dcp_(std::move(dcp)) {}
+
+    std::vector<placed_text> around(holder_t file,
+                                    std::filesystem::path const& written) const override {
+        return dcp_->around(file, written);
+    }
+
+    /// `metadata.json` is last, as Megatron-Core writes it.
+    std::vector<std::pair<std::string, std::string>> others() const override {
+        auto all = dcp_->others();
+        all.emplace_back("common.pt", torch_file_of_nothing());
+        all.emplace_back(megatron_metadata_name,
+                         R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, )"
+                         R"("common_backend": "torch", "common_backend_version": 1})");
+        return all;
+    }
+
+private:
+    std::shared_ptr<file_texts const> dcp_;
+};
+
+RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
+    checkpoint_plan plan = plan_dcp(target, choices);
+    plan.metadata.format = "megatron_torch_dist";
+    plan.texts = std::make_shared<torch_dist_texts>(plan.texts);
+    return plan;
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,58 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_PLANNED_FILES_IPP
+#define RESHARD_FORMAT_IMPL_PLANNED_FILES_IPP
+
+#include <reshard/format/planned_files.hpp>
+
+#include <reshard/core/error.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL planned_files::planned_files(std::string_view format, layout const& target,
+                                          file_choices const& choices) {
+    plan_.holders = target.holders;
+    plan_.metadata.format = format;
+    plan_.metadata.aliases = choices.aliases;
+    plan_.metadata.fused = choices.fused;
+    for (tensor_layout const& tensor : target.tensors) {
+        numbers_.emplace(tensor.key, plan_.metadata.tensors.size());
+        plan_.metadata.tensors.push_back(
+            {tensor.key, tensor.dtype, packed_vector(target.shape_of(tensor)), {}});
+    }
+}
+
+RESHARD_DECL void planned_files::begin_file(std::string const& name, holder_t rank) {
+    plan_.metadata.files.push_back({name, 0, 0});
+    plan_.headers.emplace_back();
+    plan_.ranks.push_back(rank);
+}
+
+RESHARD_DECL void planned_files::add(file_shard const& shard, byte_run where) {
+    auto const file = static_cast<holder_t>(plan_.metadata.files.size() - 1);
+    plan_.metadata.tensors[numbers_.at(shard.key)].shards.push_back(
+        {file, shard.region, shard.flat, where.begin, where.end, {}});
+}
+
+RESHARD_DECL void planned_files::end_file(std::uint64_t bytes) {
+    plan_.metadata.files.back().bytes = bytes;
+}
+
+RESHARD_DECL checkpoint_plan planned_files::take(std::shared_ptr<file_texts const> texts) {
+    plan_.texts = std::move(texts);
+    return std::move(plan_);
+}
+
+RESHARD_DECL void check_box(file_shard const& shard, std::string_view format) {
+    if (shard.flat)
+        fail(errc::unsupported, "'", shard.key, "': the layout has elements ", *shard.flat,
+             " of a flattened shard, and ", format,
+             " has boxes alone; give a layout of boxes, or none");
+}
+
+} // namespace reshard::detail
+
+#endif

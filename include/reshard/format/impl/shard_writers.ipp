@@ -1,0 +1,141 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_SHARD_WRITERS_IPP
+#define RESHARD_FORMAT_IMPL_SHARD_WRITERS_IPP
+
+#include <reshard/format/shard_writers.hpp>
+
+#include <reshard/layout/replica.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// Which ranks write which shards of a layout: each different shard once. What one rank holds alone
+/// it writes; of replicas, the largest first, the rank writes that has the fewest bytes so far, or
+/// all of them do.
+class shard_writers {
+public:
+    shard_writers(layout const& all, file_choices const& how)
+        : all_(all),
+          writer_(how.writer),
+          replicas_(how.replicas || how.per_rank),
+          chosen_(all.tensors.size()) {
+        for (tensor_spread const& spread : all.spreads) {
+            listed_.push_back(blocks_listed(spread));
+            different_.push_back(different_shards(listed_.back()));
+        }
+        for (std::uint32_t t = 0; t < all.tensors.size(); ++t)
+            for (equal_shards const& replicas : different_[all.tensors[t].spread])
+                add(t, replicas);
+        std::stable_sort(replicated_.begin(), replicated_.end(),
+                         [](choice const& a, choice const& b) { return a.bytes > b.bytes; });
+        for (choice const& one : replicated_)
+            if (writer_)
+                write(one, told_writer(one));
+            else
+                choose(one);
+        for (auto& shards : chosen_)
+            std::sort(shards.begin(), shards.end());
+    }
+
+    shard_table const& shards(std::uint32_t tensor) const {
+        return listed_[all_.tensors[tensor].spread];
+    }
+
+    /// Their places in `shards(tensor)`, ascending.
+    std::vector<std::uint32_t> const& chosen(std::uint32_t tensor) const { return chosen_[tensor]; }
+
+private:
+    struct choice {
+        std::uint32_t tensor = 0;
+        equal_shards const* replicas = nullptr;
+        index_t bytes = 0;
+    };
+
+    void choose_each(std::uint32_t tensor, equal_shards const& replicas) {
+        shard_table const& table = shards(tensor);
+        for (std::size_t i = 0; i < replicas.size(); ++i)
+            if (i == 0 || table.holder(replicas[i]) != table.holder(replicas[i - 1]))
+                chosen_[tensor].push_back(replicas[i]);
+    }
+
+    void add(std::uint32_t tensor, equal_shards const& replicas) {
+        if (replicas_)
+            return choose_each(tensor, replicas);
+        std::uint32_t const first = replicas.front();
+        shard_table const& table = shards(tensor);
+        auto const flat = table.flat(first);
+        choice const one{tensor, &replicas,
+                         byte_count(flat ? flat->size() : element_count(table.region(first).shape),
+                                    all_.tensors[tensor].dtype)};
+        if (replicas.size() == 1)
+            choose(one);
+        else
+            replicated_.push_back(one);
+    }
+
+    void choose(choice const& one) {
+        shard_table const& table = shards(one.tensor);
+        auto const bytes_of = [&](std::uint32_t shard) { return bytes_[table.holder(shard)]; };
+        std::uint32_t best = one.replicas->front();
+        for (std::uint32_t const shard : *one.replicas)
+            if (bytes_of(shard) < bytes_of(best))
+                best = shard;
+        write(one, best);
+    }
+
+    /// The shard of the rank that the user chooses.
+    std::uint32_t told_writer(choice const& one) const {
+        shard_table const& table = shards(one.tensor);
+        std::vector<holder_t> ranks;
+        for (std::uint32_t const shard : *one.replicas)
+            ranks.push_back(table.holder(shard));
+        std::string const& key = all_.tensors[one.tensor].key;
+        holder_t const told = writer_(key, one.bytes, ranks);
+        auto const place = std::ranges::find(ranks, told);
+        if (place == ranks.end())
+            fail(errc::usage, "write_options.writer gives rank ", told, " for '", key,
+                 "', which does not hold this shard; rank ", ranks.front(), " does, and ",
+                 ranks.size() - 1, " more");
+        return (*one.replicas)[static_cast<std::size_t>(place - ranks.begin())];
+    }
+
+    void write(choice const& one, std::uint32_t shard) {
+        bytes_[shards(one.tensor).holder(shard)] += one.bytes;
+        chosen_[one.tensor].push_back(shard);
+    }
+
+    layout const& all_;
+    writer_choice const& writer_;
+    bool replicas_;
+    std::vector<shard_table> listed_;                  ///< of each spread
+    std::vector<std::vector<equal_shards>> different_; ///< the same
+    std::vector<choice> replicated_;
+    std::map<holder_t, index_t> bytes_;
+    std::vector<std::vector<std::uint32_t>> chosen_; ///< of each tensor
+};
+
+RESHARD_DECL std::map<holder_t, std::vector<file_shard>>
+shards_by_writer(layout const& target, file_choices const& choices) {
+    std::map<holder_t, std::vector<file_shard>> ranks;
+    shard_writers const writers(target, choices);
+    for (std::uint32_t t = 0; t < target.tensors.size(); ++t) {
+        tensor_layout const& tensor = target.tensors[t];
+        shard_table const& shards = writers.shards(t);
+        for (std::uint32_t const i : writers.chosen(t))
+            ranks[shards.holder(i)].push_back({tensor.key, tensor.dtype, shards.region(i),
+                                               shards.flat(i), target.shape_of(tensor), 0, 0});
+    }
+    return ranks;
+}
+
+} // namespace reshard::detail
+
+#endif

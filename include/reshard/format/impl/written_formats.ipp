@@ -1,0 +1,56 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_WRITTEN_FORMATS_IPP
+#define RESHARD_FORMAT_IMPL_WRITTEN_FORMATS_IPP
+
+#include <reshard/format/written_formats.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/dcp/dcp_plan.hpp>
+#include <reshard/format/numpy/npy_plan.hpp>
+#include <reshard/format/torch/torch_tensors.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reshard::detail {
+
+inline constexpr written_format written_formats[] = {
+    {"huggingface", "", false, nullptr},
+    {"megatron_torch_dist", "", true, plan_torch_dist},
+    {"npy", ".npy", false, plan_npy},
+    {"npz", ".npz", false, plan_npz},
+    {"safetensors", ".safetensors", false, nullptr},
+    {"sharded_safetensors", "", false, nullptr},
+    {"torch_dcp", "", true, plan_dcp},
+    {"torch_save", ".pt", false, plan_torch_file},
+};
+
+RESHARD_DECL written_format const& written_format_of(std::string_view name) {
+    std::string all;
+    for (written_format const& one : written_formats) {
+        if (one.name == name)
+            return one;
+        all += (all.empty() ? "" : ", ") + std::string(one.name);
+    }
+    fail(errc::usage, "'", name, "' is no format that is written; there are ", all);
+}
+
+RESHARD_DECL written_format const* format_of_file(std::string_view path) {
+    for (written_format const& one : written_formats)
+        if (one.is_file() && path.ends_with(one.ending))
+            return &one;
+    return nullptr;
+}
+
+RESHARD_DECL std::vector<std::string> names_of_written_formats() {
+    std::vector<std::string> names;
+    for (written_format const& one : written_formats)
+        names.emplace_back(one.name);
+    return names;
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,98 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PICKLE_PICKLE_WRITER_HPP
+#define RESHARD_FORMAT_PICKLE_PICKLE_WRITER_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/format/pickle/pickle_code.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+/// \file
+/// Pickles of protocol 2, as Python programs read them.
+
+namespace reshard::detail {
+
+/// Puts a pickle together, value by value, in the order of Python's machine: what belongs to a
+/// value comes before it, as in `begin(); integer(1); text("a"); tuple();`.
+class pickle_writer {
+public:
+    RESHARD_DECL pickle_writer();
+
+    void none() { code(pickle_code::none); }
+    void boolean(bool value) { code(value ? pickle_code::newtrue : pickle_code::newfalse); }
+    RESHARD_DECL void integer(std::int64_t value);
+
+    /// The same text is written once, and again by its number.
+    RESHARD_DECL void text(std::string_view value);
+
+    /// A class or a function.
+    RESHARD_DECL void global(std::string_view module, std::string_view name);
+
+    /// Begins the elements of a tuple, of a list that is there, or the keys and values of a dict.
+    void begin() { code(pickle_code::mark); }
+    void tuple() { code(pickle_code::tuple); }
+    void empty_tuple() { code(pickle_code::empty_tuple); }
+    void empty_list() { code(pickle_code::empty_list); }
+    void append_all() { code(pickle_code::appends); }
+    void empty_dict() { code(pickle_code::empty_dict); }
+    void set_all() { code(pickle_code::setitems); }
+
+    /// A tuple of numbers.
+    RESHARD_DECL void integers(index_vector const& values);
+
+    /// What the function before the last value, a tuple, gives for it.
+    void call() { code(pickle_code::reduce); }
+
+    /// An object of the class before the last value, a tuple of arguments.
+    void make() { code(pickle_code::newobj); }
+
+    /// The last value is the state of the one before it.
+    void set_state() { code(pickle_code::build); }
+
+    /// What the reader keeps outside the pickle under the last value.
+    void persistent_id() { code(pickle_code::binpersid); }
+
+    /// An object of a class, made without arguments; `state` writes its members.
+    void object(std::string_view module, std::string_view name, auto&& members) {
+        global(module, name);
+        empty_tuple();
+        make();
+        dict(members);
+        set_state();
+    }
+
+    /// A dict, whose keys and values `members` writes.
+    void dict(auto&& members) {
+        empty_dict();
+        begin();
+        members();
+        set_all();
+    }
+
+    /// The pickle of the one value that is there.
+    RESHARD_DECL std::string take();
+
+private:
+    void code(pickle_code one) { text_ += static_cast<char>(one); }
+    RESHARD_DECL void number(std::uint64_t value, int bytes);
+
+    /// Writes a value that was written before, by its number; else notes the number that it gets.
+    RESHARD_DECL bool repeat(std::string const& value);
+    RESHARD_DECL void remember();
+
+    std::string text_;
+    std::unordered_map<std::string, std::uint32_t> known_; ///< values, by how they are written
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/pickle/impl/pickle_writer.ipp>
+#endif
+
+#endif

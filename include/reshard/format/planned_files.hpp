@@ -1,0 +1,59 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PLANNED_FILES_HPP
+#define RESHARD_FORMAT_PLANNED_FILES_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_plan.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
+#include <reshard/layout/layout.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+/// \file
+/// The plan of files in the format of another library.
+
+namespace reshard::detail {
+
+/// Puts such a plan together, shard by shard.
+class planned_files {
+public:
+    /// \pre `target` lives as long
+    RESHARD_DECL planned_files(std::string_view format, layout const& target,
+                               file_choices const& choices);
+
+    /// The next shards are in that file, which holds what a rank has.
+    RESHARD_DECL void begin_file(std::string const& name, holder_t rank);
+
+    /// A shard of the last file, whose elements are at `where`.
+    RESHARD_DECL void add(file_shard const& shard, byte_run where);
+
+    /// How many bytes the last file has.
+    RESHARD_DECL void end_file(std::uint64_t bytes);
+
+    /// What was put together so far.
+    checkpoint_metadata const& metadata() const { return plan_.metadata; }
+
+    RESHARD_DECL checkpoint_plan take(std::shared_ptr<file_texts const> texts);
+
+private:
+    checkpoint_plan plan_;
+    std::unordered_map<std::string_view, std::size_t> numbers_; ///< of the tensors, by key
+};
+
+/// Refuses a flattened shard.
+///
+/// \throws error with errc::unsupported, naming its key
+RESHARD_DECL void check_box(file_shard const& shard, std::string_view format);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/planned_files.ipp>
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_WRITTEN_FORMATS_HPP
+#define RESHARD_FORMAT_WRITTEN_FORMATS_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_plan.hpp>
+#include <reshard/layout/layout.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// The formats that checkpoints are written in.
+
+namespace reshard::detail {
+
+/// A format that is written, by the name that an opened checkpoint has of it.
+struct written_format {
+    std::string_view name;
+    std::string_view ending;  ///< of a single file; none of a directory
+    bool has_objects = false; ///< values that are no tensors have a place
+    /// Null: safetensors, which are planned with more choices.
+    checkpoint_plan (*plan)(layout const& target, file_choices const& choices) = nullptr;
+
+    bool is_file() const { return !ending.empty(); }
+};
+
+/// \throws error with errc::usage for a name that is none, which lists all
+RESHARD_DECL written_format const& written_format_of(std::string_view name);
+
+/// The format of files of that name, or null.
+RESHARD_DECL written_format const* format_of_file(std::string_view path);
+
+/// The names of all, sorted.
+RESHARD_DECL std::vector<std::string> names_of_written_formats();
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/written_formats.ipp>
+#endif
+
+#endif
