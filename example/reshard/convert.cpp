@@ -33,6 +33,7 @@ struct convert_command {
     bool no_verify = false;
     bool verify = false;
     bool no_carry = false;
+    bool no_objects = false;
     std::string base;
     bool replicas = false;
     bool per_rank = false;
@@ -40,9 +41,11 @@ struct convert_command {
     std::map<std::string, double> numbers;
 };
 
-/// The program for the record; nothing where there is none.
-std::string program_text(job_files const& files) {
-    if (files.program.empty())
+/// The program for the record; nothing where there is none, as in files of other formats.
+std::string program_text(job_files const& files, std::string const& format) {
+    bool const has_record =
+        format.empty() || format == "huggingface" || format == "sharded_safetensors";
+    if (files.program.empty() || !has_record)
         return {};
     return (files.reverse ? "# in reverse:\n" : "") + detail::read_text_file(files.program);
 }
@@ -57,12 +60,13 @@ convert_report run_convert(processes const& world, convert_command const& option
         warnings += count_warnings(all);
         refuse_warnings(warnings, options.files);
     });
-    detail::write_options const writing{.format = format_to_write(options.format, options.target),
+    std::string const format = format_to_write(options.format, options.target);
+    detail::write_options const writing{.format = format,
                                         .replace = options.force,
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
                                         .numbers = options.numbers,
-                                        .program = program_text(options.files),
+                                        .program = program_text(options.files, format),
                                         .base = options.base,
                                         .replicas = options.replicas,
                                         .per_rank = options.per_rank};
@@ -73,6 +77,7 @@ convert_report run_convert(processes const& world, convert_command const& option
                               .progress = std::ref(bar),
                               .verify = !options.no_verify,
                               .carry = !options.no_carry,
+                              .objects = !options.no_objects,
                               .cut_fused = options.files.cut_fused};
     return with_files(options.files, [&] {
         return world.mpi() ? convert(*world.mpi(), source, options.target, how)
@@ -125,6 +130,9 @@ void add_writing(CLI::App& command, invocation& chosen, convert_command& options
                      "Read again what was written, and compare it with its digests");
     command.add_flag("--no-carry", options.no_carry,
                      "Do not copy the files beside the source that hold no tensors");
+    command.add_flag("--no-objects", options.no_objects,
+                     "Leave out values that are no tensors, such as a learning rate, for which the "
+                     "written format has no place");
     add_path(command, chosen, "--base", options.base,
              "Write a delta: only what differs from this checkpoint of the same layout, without "
              "which it cannot be read");
@@ -151,6 +159,9 @@ outcome converted(processes const& world, convert_report const& report, double s
         note("removed what writers that died had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
+    if (world.rank() == 0 && report.objects > 0)
+        note("carried " + counted(static_cast<std::size_t>(report.objects), "value") +
+             " that " + (report.objects == 1 ? "is no tensor" : "are no tensors"));
     if (!as_json)
         return {headline + "\n" + closing_line(report.bytes, seconds) + "\n"};
     return json_outcome({{"keys", report.keys},

@@ -102,6 +102,13 @@ struct checkpoint_object {
     bool operator==(checkpoint_object const&) const = default;
 };
 
+/// Such a value, as `torch.save` writes it alone.
+struct saved_object {
+    std::string key; ///< none: all that ranks have in common, with None in the place of tensors
+    std::string archive;
+    bool is_common = false; ///< is a part of what ranks have in common, or all of it
+};
+
 } // namespace detail
 
 /// A checkpoint without its data.
@@ -126,6 +133,8 @@ struct checkpoint_metadata {
     std::map<std::string, std::string> aliases{};
     /// How tensors were fused, as the save says.
     detail::fused_tensors fused{};
+    /// The names of files of other libraries' formats that say what the others have.
+    std::vector<std::string> indexes{};
     /// What the files have beside tensors, in the order of the metadata. It is not read.
     std::vector<detail::checkpoint_object> objects{};
 

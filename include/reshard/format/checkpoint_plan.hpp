@@ -104,12 +104,6 @@ auto shards_by_file(Metadata& all) {
 using writer_choice = std::function<holder_t(std::string const& key, index_t bytes,
                                              std::vector<holder_t> const& ranks)>;
 
-/// A value that is no tensor, as `torch.save` writes it alone.
-struct saved_object {
-    std::string key;
-    std::string archive;
-};
-
 /// What the files of a checkpoint may be told.
 struct file_choices {
     /// Of the chunks whose digests files have; 0: none have digests.

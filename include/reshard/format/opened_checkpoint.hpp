@@ -9,6 +9,7 @@
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +25,8 @@ namespace reshard::detail {
 struct opened_checkpoint {
     checkpoint_metadata metadata;
     std::shared_ptr<file_store const> files;
+    /// Reads the values that are no tensors; empty where they cannot be carried to other formats.
+    std::function<std::vector<saved_object>()> read_objects{};
 };
 
 /// Puts together a checkpoint of whole tensors, which are anywhere in its files.

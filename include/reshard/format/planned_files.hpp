@@ -9,10 +9,12 @@
 #include <reshard/layout/layout.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 /// \file
 /// The plan of files in the format of another library.
@@ -31,6 +33,12 @@ public:
 
     /// A shard of the last file, whose elements are at `where`.
     RESHARD_DECL void add(file_shard const& shard, byte_run where);
+
+    /// All that the last file has: it is a safetensors file of these shards.
+    ///
+    /// \return its header
+    RESHARD_DECL std::string add_safetensors(std::vector<file_shard> const& shards,
+                                             std::map<std::string, std::string> const& metadata);
 
     /// How many bytes the last file has.
     RESHARD_DECL void end_file(std::uint64_t bytes);

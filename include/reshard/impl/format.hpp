@@ -36,7 +36,9 @@
 #include <reshard/format/numpy/impl/npy.ipp>
 #include <reshard/format/numpy/impl/npy_plan.ipp>
 #include <reshard/format/paddle/impl/paddle.ipp>
+#include <reshard/format/paddle/impl/paddle_plan.ipp>
 #include <reshard/format/pickle/impl/pickle.ipp>
+#include <reshard/format/pickle/impl/pickle_copy.ipp>
 #include <reshard/format/pickle/impl/pickle_reader.ipp>
 #include <reshard/format/pickle/impl/pickle_writer.ipp>
 #include <reshard/format/torch/impl/torch_archive.ipp>

@@ -145,6 +145,11 @@ public:
     /// A file that stays open as long as the checkpoint does, or null where it has too many files.
     file_store::file const* kept_file(holder_t file) const;
 
+    /// Reads the values that are no tensors (`metadata().objects`).
+    ///
+    /// \throws error with errc::unsupported where the format has some, and they cannot be carried
+    std::vector<detail::saved_object> read_objects() const;
+
     /// Opens a file.
     ///
     /// \throws error with errc::corrupt_file where it is another one than when the checkpoint was
@@ -180,6 +185,7 @@ private:
 
     std::shared_ptr<file_store const> files_;
     checkpoint_metadata metadata_;
+    std::function<std::vector<detail::saved_object>()> read_objects_;
     std::unique_ptr<views> views_ = std::make_unique<views>();
     /// The first files: reading one needs no look-up of its name, and sees the file that was opened
     /// even where a new checkpoint took its place.

@@ -61,6 +61,9 @@ struct convert_options {
     /// Files beside the source that hold no tensors, such as a configuration or a tokenizer, are
     /// copied beside the new checkpoint, unless that is one file.
     bool carry = true;
+    /// Values of the source that are no tensors are carried to formats that have a place for them
+    /// (`torch_dcp`, `megatron_torch_dist`); for others they are an error. Else they are left out.
+    bool objects = true;
     /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
     /// program does not yield is an error, and what `wanted` does not have is not written.
     std::optional<strictness> strict = {};
@@ -84,6 +87,7 @@ struct convert_report {
     index_t peak_extra_bytes = 0;
     strict_verdict keys_judged =
         {}; ///< what `options.strict` wants to be said, and what is left out
+    index_t objects = 0;                   ///< values that are no tensors, which were carried
     std::vector<std::string> carried = {}; ///< the files that were copied beside the tensors
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};

@@ -31,7 +31,8 @@ struct write_options {
     /// `megatron_torch_dist`, `torch_save`, `npz`, `npy`, or one of safetensors (`huggingface`,
     /// `sharded_safetensors`, `safetensors`). Empty: sharded safetensors of a layout, or a Hugging
     /// Face directory. Those of other libraries have no record and no digests of ours, so no
-    /// numbers, program, texts, base or aliases, and are not saved in the background.
+    /// numbers, program, texts or base, and tensors of several names are written once for each;
+    /// they are not saved in the background.
     std::string format = {};
     bool replace = false; ///< a checkpoint that is at the target gives way to the new one
     bool partial = false; ///< the target may leave elements out, and its shards may share some

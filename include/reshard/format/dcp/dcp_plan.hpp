@@ -22,7 +22,8 @@ namespace reshard::detail {
 /// \par Source torch.distributed.checkpoint, `FileSystemWriter`; torch 2.3 and later read it
 RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& choices);
 
-/// The same with what Megatron-Core has beside it: `metadata.json`, and a `common.pt` of nothing.
+/// The same with what Megatron-Core has beside it: `metadata.json`, and `common.pt` of the objects
+/// that are common to all ranks.
 ///
 /// \par Source megatron.core.dist_checkpointing of Megatron-Core 0.16
 RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices);

@@ -575,10 +575,6 @@ inline opened_checkpoint with_warnings(opened_checkpoint opened) {
         return names.size() > 1 ? first + " and " + std::to_string(names.size() - 1) + " more"
                                 : first;
     };
-    if (!found.objects.empty())
-        found.warnings.push_back(found.path.string() +
-                                 ": values that are no tensors are left out: " +
-                                 first_of(found.objects, "'" + found.objects.front().key + "'"));
     if (!found.unread.empty())
         found.warnings.push_back(found.path.string() + ": " +
                                  first_of(found.unread, found.unread.front()) + " " +

@@ -35,42 +35,19 @@ struct file_contents {
     std::vector<file_shard> shards;
 };
 
-/// The shape in which a shard stands in its file.
-inline index_vector stored_shape(file_shard const& shard) {
-    return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
-}
-
-/// Where the data of a file begins: at a cache line, or, of a large one, at a page, since systems
-/// copy whole pages fastest.
-inline std::size_t data_alignment(std::vector<std::uint64_t> const& tensor_bytes) {
-    std::uint64_t const all =
-        std::accumulate(tensor_bytes.begin(), tensor_bytes.end(), std::uint64_t{0});
-    return all < std::uint64_t{1} << 20 ? 64 : 4096;
-}
-
 /// Adds a file behind those that are there.
 inline void add_file(checkpoint_plan& plan, file_contents contents,
                      std::map<std::string, std::string> metadata, std::uint64_t chunk_size) {
-    std::vector<safetensors_tensor> tensors;
-    std::vector<std::uint64_t> bytes;
-    tensors.reserve(contents.shards.size());
-    bytes.reserve(contents.shards.size());
-    for (file_shard& shard : contents.shards) {
-        tensors.push_back({std::move(shard.key), shard.dtype, stored_shape(shard)});
-        bytes.push_back(static_cast<std::uint64_t>(
-            byte_count(element_count(tensors.back().shape), shard.dtype)));
-    }
     for (auto const& [alias, key] : plan.metadata.aliases)
-        if (std::ranges::find(tensors, key, &safetensors_tensor::name) != tensors.end())
+        if (std::ranges::find(contents.shards, key, &file_shard::key) != contents.shards.end())
             metadata.emplace(alias, key);
     if (!plan.is_file)
         metadata.emplace(save_id_name, unknown_save_id);
     metadata.emplace(header_digest_name, hex_text(0));
     if (chunk_size != 0)
-        metadata.emplace(chunk_digests_name, unknown_digests(bytes, chunk_size));
-    auto file = plan_safetensors(tensors, metadata, contents.name, data_alignment(bytes));
-    tensors.clear();
-    tensors.shrink_to_fit();
+        metadata.emplace(chunk_digests_name,
+                         unknown_digests(bytes_of(contents.shards), chunk_size));
+    auto file = plan_of(contents.shards, metadata, contents.name);
     auto const number = static_cast<holder_t>(plan.headers.size());
     if (plan.metadata.tensors.empty())
         plan.metadata.tensors.reserve(file.order.size());
@@ -103,16 +80,11 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
     tensors.resize(joined);
 }
 
-/// The files of a rank's shards: a key stands once in each.
+/// The files of a rank's shards.
 inline std::vector<file_contents> files_of(holder_t rank, std::vector<file_shard> shards) {
     std::vector<file_contents> files;
-    std::size_t place = 0;
-    for (std::size_t i = 0; i < shards.size(); ++i) {
-        place = i > 0 && shards[i].key == shards[i - 1].key ? place + 1 : 0;
-        if (files.size() <= place)
-            files.push_back({{}, rank, {}});
-        files[place].shards.push_back(shards[i]);
-    }
+    for (auto& of_file : split_by_key(std::move(shards)))
+        files.push_back({{}, rank, std::move(of_file)});
     return files;
 }
 

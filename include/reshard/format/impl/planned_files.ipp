@@ -6,6 +6,7 @@
 #include <reshard/format/planned_files.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/shard_writers.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -35,6 +36,18 @@ RESHARD_DECL void planned_files::add(file_shard const& shard, byte_run where) {
     auto const file = static_cast<holder_t>(plan_.metadata.files.size() - 1);
     plan_.metadata.tensors[numbers_.at(shard.key)].shards.push_back(
         {file, shard.region, shard.flat, where.begin, where.end, {}});
+}
+
+RESHARD_DECL std::string
+planned_files::add_safetensors(std::vector<file_shard> const& shards,
+                               std::map<std::string, std::string> const& metadata) {
+    auto file = plan_of(shards, metadata, plan_.metadata.files.back().path.string());
+    for (std::size_t i = 0; i < file.order.size(); ++i) {
+        std::uint64_t const data = file.header.size();
+        add(shards[file.order[i]], {data + file.tensors[i].begin, data + file.tensors[i].end});
+    }
+    end_file(file.file_bytes());
+    return std::move(file.header);
 }
 
 RESHARD_DECL void planned_files::end_file(std::uint64_t bytes) {

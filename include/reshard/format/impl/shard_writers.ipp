@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,6 +135,43 @@ shards_by_writer(layout const& target, file_choices const& choices) {
                                                shards.flat(i), target.shape_of(tensor), 0, 0});
     }
     return ranks;
+}
+
+RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_shard> shards) {
+    std::vector<std::vector<file_shard>> files;
+    std::string last;
+    std::size_t place = 0;
+    for (file_shard& shard : shards) {
+        place = !files.empty() && shard.key == last ? place + 1 : 0;
+        last = shard.key;
+        if (files.size() <= place)
+            files.emplace_back();
+        files[place].push_back(std::move(shard));
+    }
+    return files;
+}
+
+RESHARD_DECL std::vector<std::uint64_t> bytes_of(std::vector<file_shard> const& shards) {
+    std::vector<std::uint64_t> bytes;
+    bytes.reserve(shards.size());
+    for (file_shard const& shard : shards)
+        bytes.push_back(static_cast<std::uint64_t>(
+            byte_count(element_count(stored_shape(shard)), shard.dtype)));
+    return bytes;
+}
+
+RESHARD_DECL safetensors_layout plan_of(std::vector<file_shard> const& shards,
+                                       std::map<std::string, std::string> const& metadata,
+                                       std::string_view file) {
+    std::vector<safetensors_tensor> tensors;
+    tensors.reserve(shards.size());
+    for (file_shard const& shard : shards)
+        tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});
+    auto const bytes = bytes_of(shards);
+    std::uint64_t const all =
+        std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+    return plan_safetensors(tensors, metadata, file,
+                            all < std::uint64_t{1} << 20 ? 64 : 4096);
 }
 
 } // namespace reshard::detail

@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/dcp/dcp_plan.hpp>
 #include <reshard/format/numpy/npy_plan.hpp>
+#include <reshard/format/paddle/paddle_plan.hpp>
 #include <reshard/format/torch/torch_tensors.hpp>
 
 #include <string>
@@ -21,6 +22,7 @@ inline constexpr written_format written_formats[] = {
     {"megatron_torch_dist", "", true, plan_torch_dist},
     {"npy", ".npy", false, plan_npy},
     {"npz", ".npz", false, plan_npz},
+    {"paddle_flex", "", false, plan_paddle_flex},
     {"safetensors", ".safetensors", false, nullptr},
     {"sharded_safetensors", "", false, nullptr},
     {"torch_dcp", "", true, plan_dcp},

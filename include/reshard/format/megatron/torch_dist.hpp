@@ -19,6 +19,9 @@ namespace reshard::detail {
 /// The file that says how the others were written.
 inline constexpr std::string_view megatron_metadata_name = "metadata.json";
 
+/// The file of what all ranks have in common.
+inline constexpr std::string_view megatron_common_name = "common.pt";
+
 /// The checkpoint of a `metadata.json` of Megatron-Core. Values of `common.pt`, which older versions
 /// write, are among its tensors and objects.
 ///

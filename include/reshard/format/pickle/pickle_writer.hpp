@@ -26,6 +26,7 @@ public:
     void none() { code(pickle_code::none); }
     void boolean(bool value) { code(value ? pickle_code::newtrue : pickle_code::newfalse); }
     RESHARD_DECL void integer(std::int64_t value);
+    RESHARD_DECL void real(double value);
 
     /// The same text is written once, and again by its number.
     RESHARD_DECL void text(std::string_view value);

@@ -30,6 +30,12 @@ inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.js
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path);
 
+/// The bytes of a file that has what another one has, with None in the place of tensors.
+///
+/// \throws error as `copy_of` a value
+RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
+                                                    std::filesystem::path const& path);
+
 /// The tensors of the files that an index lists.
 ///
 /// \throws error with errc::missing_file for a file that is not there; errc::corrupt_file for a

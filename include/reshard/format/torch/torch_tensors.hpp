@@ -62,8 +62,8 @@ RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices 
 /// What a tensor of so many bytes is best aligned to in its file, and so is the archive.
 RESHARD_DECL std::uint64_t torch_alignment(std::uint64_t bytes);
 
-/// The bytes of a file of `torch.save` that has an empty dict.
-RESHARD_DECL std::string torch_file_of_nothing();
+/// The bytes of a file of `torch.save` that has what a pickle has.
+RESHARD_DECL std::string torch_file_of(std::string const& pickle);
 
 } // namespace reshard::detail
 

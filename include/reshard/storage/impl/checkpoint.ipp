@@ -8,6 +8,8 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/format/checkpoint.hpp>
 
+#include <algorithm>
+
 namespace reshard {
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
@@ -17,7 +19,9 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how,
                                     detail::opened_checkpoint opened)
-    : files_(std::move(opened.files)), metadata_(std::move(opened.metadata)) {
+    : files_(std::move(opened.files)),
+      metadata_(std::move(opened.metadata)),
+      read_objects_(std::move(opened.read_objects)) {
     if (how.mapped && how.files)
         fail(errc::usage, path.string(), ": only files of the system can be mapped");
     bool const is_mapped = how.mapped && files_ == detail::files_of_system();
@@ -46,6 +50,22 @@ RESHARD_DECL detail::shard_views<const_tensor_view> const& checkpoint::shapes() 
     std::call_once(views_->has_shapes,
                    [&] { views_->shapes = detail::shapes_in_files<const_tensor_view>(metadata_); });
     return views_->shapes;
+}
+
+RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const {
+    if (metadata_.objects.empty())
+        return {};
+    if (!read_objects_)
+        fail(errc::unsupported, metadata_.path.string(), ": '", metadata_.objects.front().key,
+             "' is no tensor, and values of ", metadata_.format,
+             " are not carried to other formats; leave them out");
+    auto all = read_objects_();
+    std::erase_if(all, [&](detail::saved_object const& one) {
+        return !one.key.empty() && std::ranges::find(metadata_.objects, one.key,
+                                                     &detail::checkpoint_object::key) ==
+                                       metadata_.objects.end();
+    });
+    return all;
 }
 
 RESHARD_DECL file_store::file const* checkpoint::kept_file(holder_t file) const {

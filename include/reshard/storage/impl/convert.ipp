@@ -9,6 +9,7 @@
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/format/written_formats.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -55,14 +56,34 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
+/// The values that are to be carried.
+///
+/// \throws error with errc::unsupported where the target has no place for them
+inline std::vector<saved_object> objects_of(checkpoint const& source, convert_options const& how) {
+    auto const& all = source.metadata().objects;
+    if (!how.objects || all.empty())
+        return {};
+    std::string const& format = how.writing.format;
+    if (format.empty() || !written_format_of(format).has_objects)
+        fail(errc::unsupported, source.metadata().path.string(), ": '", all.front().key, "'",
+             all.size() > 1 ? " and " + std::to_string(all.size() - 1) + " more" : "",
+             all.size() > 1 ? " are" : " is", " no tensor, and ",
+             format.empty() ? "safetensors" : format,
+             all.size() > 1 ? " has no place for them; leave them out" : " has no place for it; leave it out",
+             " (--no-objects, convert_options::objects), or write torch_dcp");
+    return source.read_objects();
+}
+
 inline checkpoint_plan files_of(checkpoint const& source, mapping const& program,
                                 convert_options const& how, strict_verdict& verdict) {
     auto const aliases = aliases_kept(source, program, how.wanted);
     if (how.strict && how.wanted)
         verdict = judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
-    return verdict.left_out.empty()
-               ? files_for(program, how.wanted, how.writing, aliases)
-               : files_for(program, without_left_out(*how.wanted, verdict), how.writing, aliases);
+    return files_for(program,
+                     verdict.left_out.empty()
+                         ? how.wanted
+                         : std::optional(without_left_out(*how.wanted, verdict)),
+                     how.writing, aliases, objects_of(source, how));
 }
 
 /// The bytes of a target that are put together at once: few, so that they stay in a near cache,
@@ -224,6 +245,9 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .bytes_moved = 0,
             .peak_extra_bytes = largest_over(world, memory.most_bytes()),
             .keys_judged = std::move(verdict),
+            .objects = how.objects && !how.writing.format.empty()
+                           ? static_cast<index_t>(source.metadata().objects.size())
+                           : 0,
             .carried = gather_values(world, carried).front(),
             .removed = gather_values(world, writer.removed()).front()};
 }

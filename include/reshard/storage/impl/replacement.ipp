@@ -61,8 +61,10 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
         for (recorded_file const& file : files_on_disk(written))
             names.insert(file.name);
     } else {
-        for (checkpoint_file const& file : open_checkpoint(directory).files)
+        checkpoint_metadata const opened = open_checkpoint(directory);
+        for (checkpoint_file const& file : opened.files)
             names.insert(file.path.filename().string());
+        names.insert(opened.indexes.begin(), opened.indexes.end());
     }
     names.insert(std::string(save_record_name));
     names.insert(std::string(hf_index_name));

@@ -126,8 +126,7 @@ inline fused_tensors fused_of(mapping const& program, std::optional<layout> cons
 }
 
 /// Refuses what a format of another library has no place for.
-inline void check_other_format(write_options const& options,
-                               std::map<std::string, std::string> const& aliases) {
+inline void check_other_format(write_options const& options) {
     auto const refuse = [&](std::string_view what, std::string_view of_these) {
         fail(errc::unsupported, options.format, " has no place for ", what, "; leave out ",
              of_these, ", or write safetensors");
@@ -142,10 +141,6 @@ inline void check_other_format(write_options const& options,
         refuse("replicas of shards", "write_options.replicas and per_rank");
     if (options.files_per_rank != 1)
         refuse("several files of a rank", "write_options.files_per_rank");
-    if (!aliases.empty())
-        refuse("'" + aliases.begin()->first + "', another name of '" + aliases.begin()->second +
-                   "'",
-               "that key in the program, or name it there as a tensor of its own");
 }
 
 /// Whole tensors, on one rank.
@@ -160,12 +155,9 @@ inline layout layout_of_whole(catalog const& tensors) {
 inline checkpoint_plan other_files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options, written_format const& format,
                                        file_choices const& choices) {
-    check_other_format(options, choices.aliases);
+    check_other_format(options);
     if (format.is_file() && wanted)
         check_single_file(wanted, options);
-    if (!format.has_objects && !choices.objects.empty())
-        fail(errc::unsupported, "'", choices.objects.front().key, "' is no tensor, and ",
-             format.name, " has no place for it");
     if (wanted && !options.partial)
         check_complete(*wanted);
     return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
@@ -194,7 +186,7 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
     check_replicas_wanted(wanted, options);
     file_choices const choices{
         .chunk_bytes = options.digests ? static_cast<std::uint64_t>(options.chunk_bytes) : 0,
-        .aliases = aliases,
+        .aliases = format && format->plan ? file_choices().aliases : aliases,
         .texts = options.texts,
         .writer = options.writer,
         .files_per_rank = options.files_per_rank,

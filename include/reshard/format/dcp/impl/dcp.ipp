@@ -55,6 +55,7 @@ public:
         values_.emplace(*file, path.string(), byte_run{0, file->facts().bytes}, dcp_names);
         result_.format = "torch_dcp";
         result_.path = directory_;
+        result_.indexes = {path.filename().string()};
     }
 
     opened_checkpoint read() {
@@ -65,11 +66,28 @@ public:
         read_flattened(root);
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         sort_tensors();
-        return {std::move(result_), std::move(files)};
+        auto read_objects = [files = files_, names = result_.files, objects = result_.objects] {
+            return objects_in(*files, names, objects);
+        };
+        return {std::move(result_), std::move(files), std::move(read_objects)};
     }
 
 private:
     using kind = pickle_value::kind;
+
+    /// Items of objects are files of torch.save already.
+    static std::vector<saved_object> objects_in(file_store const& files,
+                                                std::vector<checkpoint_file> const& names,
+                                                std::vector<checkpoint_object> const& objects) {
+        std::vector<saved_object> all;
+        for (checkpoint_object const& one : objects) {
+            std::string archive(one.bytes.size(), ' ');
+            files.open(names[one.file].path)
+                ->read(one.bytes.begin, std::as_writable_bytes(std::span(archive)));
+            all.push_back({one.key, std::move(archive)});
+        }
+        return all;
+    }
 
     template <class... Words>
     [[noreturn]] void refuse(Words const&... text) const {

@@ -38,6 +38,11 @@ public:
 
     /// Lays out the files, which hold what ranks write.
     checkpoint_plan lay_out(layout const& target, file_choices const& choices) {
+        std::erase_if(objects_, [](saved_object const& one) { return one.key.empty(); });
+        for (saved_object const& object : objects_)
+            if (target.find(object.key))
+                fail(errc::usage, "'", object.key, "' is a value that is no tensor, and a tensor is to "
+                     "be written under that key; give it another one");
         planned_files files("torch_dcp", target, choices);
         auto ranks = shards_by_writer(target, choices);
         if (ranks.empty())
@@ -252,17 +257,18 @@ RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& 
 /// What Megatron-Core has beside that.
 class torch_dist_texts : public file_texts {
 public:
-    explicit torch_dist_texts(std::shared_ptr<file_texts const> dcp) : dcp_(std::move(dcp)) {}
+    torch_dist_texts(std::shared_ptr<file_texts const> sharded, std::string common)
+        : sharded_(std::move(sharded)), common_(std::move(common)) {}
 
     std::vector<placed_text> around(holder_t file,
                                     std::filesystem::path const& written) const override {
-        return dcp_->around(file, written);
+        return sharded_->around(file, written);
     }
 
     /// `metadata.json` is last, as Megatron-Core writes it.
     std::vector<std::pair<std::string, std::string>> others() const override {
-        auto all = dcp_->others();
-        all.emplace_back("common.pt", torch_file_of_nothing());
+        auto all = sharded_->others();
+        all.emplace_back(megatron_common_name, common_);
         all.emplace_back(megatron_metadata_name,
                          R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, )"
                          R"("common_backend": "torch", "common_backend_version": 1})");
@@ -270,13 +276,26 @@ public:
     }
 
 private:
-    std::shared_ptr<file_texts const> dcp_;
+    std::shared_ptr<file_texts const> sharded_;
+    std::string common_; ///< the file of what ranks have in common
 };
 
+/// What ranks have in common as a file: nothing, where the objects do not tell.
+inline std::string common_file(std::vector<saved_object> const& objects) {
+    for (saved_object const& one : objects)
+        if (one.key.empty())
+            return one.archive;
+    pickle_writer nothing;
+    nothing.empty_dict();
+    return torch_file_of(nothing.take());
+}
+
 RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
-    checkpoint_plan plan = plan_dcp(target, choices);
+    file_choices sharded = choices;
+    std::erase_if(sharded.objects, [](saved_object const& one) { return one.is_common; });
+    checkpoint_plan plan = plan_dcp(target, sharded);
     plan.metadata.format = "megatron_torch_dist";
-    plan.texts = std::make_shared<torch_dist_texts>(plan.texts);
+    plan.texts = std::make_shared<torch_dist_texts>(plan.texts, common_file(choices.objects));
     return plan;
 }
 

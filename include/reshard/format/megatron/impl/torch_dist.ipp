@@ -45,6 +45,12 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
         object.file += before;
         first.objects.push_back(std::move(object));
     }
+    // None in the place of a tensor that is sharded, as we write it.
+    std::erase_if(first.objects, [&](checkpoint_object const& object) {
+        return object.file >= before && std::ranges::any_of(first.tensors, [&](auto const& tensor) {
+                   return tensor.key == object.key;
+               });
+    });
     std::ranges::move(more.metadata.files, std::back_inserter(first.files));
     first.aliases.merge(more.metadata.aliases);
     sort_by_key(first.tensors);
@@ -53,17 +59,41 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
         fail(errc::corrupt_file, first.path.string(), ": tensor '", twice->key,
              "' is sharded, and common to all ranks as well");
     all.files = std::move(more.files);
+    all.read_objects = [sharded = std::move(all.read_objects),
+                        common = std::move(more.read_objects)] {
+        auto objects = sharded();
+        for (saved_object& one : common()) {
+            one.is_common = true;
+            objects.push_back(std::move(one));
+        }
+        return objects;
+    };
+}
+
+/// Of a file of torch.save, with all that it has as one more object.
+inline opened_checkpoint with_whole(opened_checkpoint opened,
+                                    std::shared_ptr<file_store const> files,
+                                    std::filesystem::path const& path) {
+    opened.read_objects = [each = std::move(opened.read_objects), files = std::move(files), path] {
+        auto objects = each();
+        objects.push_back({"", torch_file_without_tensors(*files, path)});
+        return objects;
+    };
+    return opened;
 }
 
 RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& metadata) {
     check_backend(*files, metadata);
     std::filesystem::path const directory = metadata.parent_path();
+    std::shared_ptr<file_store const> const below = files;
     opened_checkpoint all = open_dcp(std::move(files), directory / dcp_metadata_name);
     all.metadata.format = "megatron_torch_dist";
-    std::filesystem::path const common = directory / "common.pt";
+    all.metadata.indexes.push_back(metadata.filename().string());
+    all.metadata.indexes.emplace_back("integrity.json");
+    std::filesystem::path const common = directory / megatron_common_name;
     if (all.files->find(common) == file_store::kind::file)
-        append(all, open_torch_file(all.files, common));
+        append(all, with_whole(open_torch_file(all.files, common), below, common));
     return all;
 }
 

@@ -118,6 +118,7 @@ public:
         auto const file = files_->open(path);
         values_.emplace(*file, path.string(), byte_run{0, file->facts().bytes}, paddle_names);
         result_.format = "paddle_flex";
+        result_.indexes = {path.filename().string()};
         result_.path = directory_;
     }
 

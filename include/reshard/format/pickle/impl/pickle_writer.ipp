@@ -5,6 +5,7 @@
 
 #include <reshard/format/pickle/pickle_writer.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,6 +37,13 @@ RESHARD_DECL void pickle_writer::integer(std::int64_t value) {
         number(8, 1);
         number(bits, 8);
     }
+}
+
+RESHARD_DECL void pickle_writer::real(double value) {
+    auto const bits = std::bit_cast<std::uint64_t>(value);
+    code(pickle_code::binfloat);
+    for (int i = 7; i >= 0; --i) // here alone the highest byte is first
+        number(bits >> 8 * i & 0xff, 1);
 }
 
 RESHARD_DECL bool pickle_writer::repeat(std::string const& value) {

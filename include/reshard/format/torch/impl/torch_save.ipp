@@ -8,9 +8,11 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/pickle/named_values.hpp>
+#include <reshard/format/pickle/pickle_copy.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
+#include <reshard/format/torch/torch_tensors.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -73,16 +75,54 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     return keys;
 }
 
+/// The values of files that are no tensors.
+inline std::vector<saved_object> objects_in(file_store const& files,
+                                            std::vector<std::filesystem::path> const& paths) {
+    std::vector<saved_object> all;
+    for (std::filesystem::path const& path : paths) {
+        auto const file = files.open(path);
+        torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
+        for (named_value const& one : named_values(archive.values())) {
+            std::string const key = one.key.empty() ? path.stem().string() : one.key;
+            if (!archive.is_tensor(one.value))
+                all.push_back({key, torch_file_of(copy_of(one.value, archive.values(), *file,
+                                                          "object '" + key + "'"))});
+        }
+    }
+    return all;
+}
+
+RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
+                                                    std::filesystem::path const& path) {
+    auto const file = files.open(path);
+    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
+    auto const is_tensor = [&](pickle_value value) { return archive.is_tensor(value); };
+    return torch_file_of(copy_of(archive.values().root(), archive.values(), *file,
+                                 "what ranks have in common", is_tensor));
+}
+
+/// What was put together, with the values of its files that are no tensors.
+inline opened_checkpoint take_with_objects(whole_tensors all,
+                                           std::shared_ptr<file_store const> files,
+                                           std::vector<std::filesystem::path> paths) {
+    opened_checkpoint opened = all.take();
+    opened.read_objects = [files = std::move(files), paths = std::move(paths)] {
+        return objects_in(*files, paths);
+    };
+    return opened;
+}
+
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path) {
-    whole_tensors all(std::move(files), "torch_save", path);
+    whole_tensors all(files, "torch_save", path);
     add_torch_file(all, path);
-    return all.take();
+    return take_with_objects(std::move(all), std::move(files), {path});
 }
 
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& index) {
-    whole_tensors all(std::move(files), "torch_save", index.parent_path());
+    whole_tensors all(files, "torch_save", index.parent_path());
+    std::vector<std::filesystem::path> paths;
     hf_index const listed = parse_hf_index(read_text_file(all.files(), index), index.string());
     std::map<std::string, std::vector<std::string>> by_file;
     for (auto const& [key, file] : listed.weight_map)
@@ -93,12 +133,16 @@ RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const
             fail(errc::missing_file, index.string(), ": '", keys.front(), "' is listed in ", file,
                  ", but there is no such file");
         auto const there = add_torch_file(all, path);
+        paths.push_back(path);
         for (std::string const& key : keys)
             if (!std::binary_search(there.begin(), there.end(), key))
                 fail(errc::corrupt_file, index.string(), ": '", key, "' should be in ", file,
                      ", but is not");
     }
-    return all.take();
+    opened_checkpoint opened =
+        take_with_objects(std::move(all), std::move(files), std::move(paths));
+    opened.metadata.indexes = {index.filename().string()};
+    return opened;
 }
 
 } // namespace reshard::detail

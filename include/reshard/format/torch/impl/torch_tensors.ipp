@@ -145,9 +145,8 @@ RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices 
     return plan;
 }
 
-RESHARD_DECL std::string torch_file_of_nothing() {
-    torch_file const file = torch_file_of(std::span<torch_tensor const>());
-    return file.texts.front().text;
+RESHARD_DECL std::string torch_file_of(std::string const& pickle) {
+    return archive_of(pickle, {}, 0).texts.front().text;
 }
 
 } // namespace reshard::detail

@@ -1,0 +1,162 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PADDLE_IMPL_PADDLE_PLAN_IPP
+#define RESHARD_FORMAT_PADDLE_IMPL_PADDLE_PLAN_IPP
+
+#include <reshard/format/paddle/paddle_plan.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
+#include <reshard/format/planned_files.hpp>
+#include <reshard/format/shard_writers.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// How Paddle names the data type of a tensor, `float32`.
+///
+/// \throws error with errc::unsupported for one that Paddle does not have
+inline std::string_view paddle_name(checkpoint_tensor const& tensor) {
+    switch (tensor.dtype) {
+    case data_type::u16:
+    case data_type::u32:
+    case data_type::u64:
+    case data_type::f4:
+    case data_type::f6_e2m3:
+    case data_type::f6_e3m2:
+    case data_type::f8_e8m0:
+    case data_type::f8_e4m3fnuz:
+    case data_type::f8_e5m2fnuz:
+        fail(errc::unsupported, "'", tensor.key, "': Paddle has no data type for elements of ",
+             tensor.dtype);
+    default: return name(tensor.dtype);
+    }
+}
+
+/// Headers of safetensors files, and the metadata that says which shards they have.
+class paddle_texts : public file_texts {
+public:
+    paddle_texts(std::vector<std::string> headers, checkpoint_metadata metadata)
+        : headers_(std::move(headers)), metadata_(std::move(metadata)) {
+        for (checkpoint_tensor const& tensor : metadata_.tensors)
+            paddle_name(tensor);
+    }
+
+    std::vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
+        return {{0, headers_[file]}};
+    }
+
+    std::vector<std::pair<std::string, std::string>> others() const override {
+        pickle_writer out;
+        out.object(module, "Metadata", [&] {
+            out.text("state_dict_metadata");
+            out.dict([&] { put_tensors(out); });
+            out.text("storage_metadata");
+            out.dict([&] { put_places(out); });
+            out.text("flat_mapping");
+            out.dict([&] { put_paths(out); });
+        });
+        return {{"0.metadata", out.take()}};
+    }
+
+private:
+    static constexpr std::string_view module =
+        "paddle.distributed.flex_checkpoint.dcp.metadata";
+
+    /// Members that both of Paddle's classes have.
+    static void put_shard(pickle_writer& out, checkpoint_shard const& shard) {
+        out.text("global_offset");
+        out.integers(shard.region.offset);
+        out.text("local_shape");
+        out.integers(shard.region.shape);
+        out.text("is_flattened");
+        out.boolean(shard.flat.has_value());
+        out.text("flattened_range");
+        shard.flat ? out.integers({shard.flat->begin, shard.flat->end}) : out.none();
+    }
+
+    void put_tensors(pickle_writer& out) const {
+        for (checkpoint_tensor const& tensor : metadata_.tensors) {
+            out.text(tensor.key);
+            out.empty_list();
+            out.begin();
+            for (checkpoint_shard const& shard : tensor.shards)
+                out.object(module, "LocalTensorMetadata", [&] {
+                    put_shard(out, shard);
+                    out.text("dtype");
+                    out.text(paddle_name(tensor));
+                    out.text("global_shape");
+                    out.integers(tensor.shape);
+                });
+            out.append_all();
+        }
+    }
+
+    void put_places(pickle_writer& out) const {
+        for (checkpoint_tensor const& tensor : metadata_.tensors)
+            for (checkpoint_shard const& shard : tensor.shards) {
+                out.object(module, "LocalTensorIndex", [&] {
+                    out.text("tensor_key");
+                    out.text(tensor.key);
+                    put_shard(out, shard);
+                    out.text("replica_id");
+                    out.none();
+                });
+                out.text(metadata_.files[shard.file].path.string());
+            }
+    }
+
+    void put_paths(pickle_writer& out) const {
+        for (checkpoint_tensor const& tensor : metadata_.tensors) {
+            out.text(tensor.key);
+            out.begin();
+            out.text(tensor.key);
+            out.tuple();
+        }
+    }
+
+    std::vector<std::string> headers_;
+    checkpoint_metadata metadata_;
+};
+
+/// Refuses tensors without elements, at which Paddle's own loader stops.
+inline void check_elements(layout const& target) {
+    for (tensor_layout const& tensor : target.tensors)
+        if (element_count(target.shape_of(tensor)) == 0)
+            fail(errc::unsupported, "'", tensor.key, "': Paddle does not load tensors without "
+                 "elements, and this one is ", target.shape_of(tensor),
+                 "; leave it out by the program, as in `", tensor.key, " -> _`");
+}
+
+inline bool is_empty(file_shard const& shard) { return element_count(stored_shape(shard)) == 0; }
+
+RESHARD_DECL checkpoint_plan plan_paddle_flex(layout const& target, file_choices const& choices) {
+    check_elements(target);
+    planned_files files("paddle_flex", target, choices);
+    std::vector<std::string> headers;
+    auto const add = [&](holder_t number, holder_t rank, std::vector<file_shard> const& shards) {
+        files.begin_file(std::to_string(number) + "_0.safetensors", rank);
+        headers.push_back(files.add_safetensors(shards, {}));
+    };
+    holder_t next = std::max<holder_t>(1, target.holders);
+    for (auto& [rank, shards] : shards_by_writer(target, choices)) {
+        std::erase_if(shards, [](file_shard const& shard) { return is_empty(shard); });
+        bool is_first = true;
+        for (auto const& of_file : split_by_key(std::move(shards)))
+            add(std::exchange(is_first, false) ? rank : next++, rank, of_file);
+    }
+    if (headers.empty())
+        add(0, 0, {});
+    checkpoint_metadata metadata = files.metadata();
+    return files.take(std::make_shared<paddle_texts>(std::move(headers), std::move(metadata)));
+}
+
+} // namespace reshard::detail
+
+#endif

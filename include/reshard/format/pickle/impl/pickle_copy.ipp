@@ -1,0 +1,152 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PICKLE_IMPL_PICKLE_COPY_IPP
+#define RESHARD_FORMAT_PICKLE_IMPL_PICKLE_COPY_IPP
+
+#include <reshard/format/pickle/pickle_copy.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace reshard::detail {
+
+/// Writes the values that it is given, and those in them.
+class pickle_copier {
+public:
+    pickle_copier(pickle const& values, file_store::file const& file, std::string const& what,
+                  std::function<bool(pickle_value)> const& is_left_out)
+        : values_(values), file_(file), what_(what), is_left_out_(is_left_out) {}
+
+    std::string copy(pickle_value value) {
+        put(value, 0);
+        return out_.take();
+    }
+
+private:
+    using kind = pickle_value::kind;
+
+    static constexpr std::size_t most_depth = 64, most_steps = std::size_t{1} << 24;
+
+    void put(pickle_value value, std::size_t depth) {
+        if (is_left_out_ && is_left_out_(value))
+            return out_.none();
+        if (depth > most_depth || ++steps_ > most_steps)
+            fail(errc::corrupt_file, values_.file(), ": ", what_,
+                 ": values within values; is one of them within itself?");
+        switch (value.what) {
+        case kind::none: return out_.none();
+        case kind::boolean: return out_.boolean(value.place != 0);
+        case kind::integer: return out_.integer(values_.integer(value, what_));
+        case kind::real: return out_.real(values_.real(value, what_));
+        case kind::text: return out_.text(values_.text(value, what_));
+        case kind::bytes: return put_bytes(values_.bytes(value, what_));
+        case kind::tuple: return put_tuple(values_.elements(value, what_), depth);
+        case kind::size: return put_made_of("torch", "Size", value, false, depth);
+        case kind::list: return put_list(values_.elements(value, what_), depth);
+        case kind::set: return put_made_of("__builtin__", "set", value, true, depth);
+        case kind::dict: return put_dict(values_.pairs(value, what_), depth);
+        case kind::global: return put_global(value);
+        case kind::object: return put_object(values_.object(value, what_), depth);
+        default:
+            fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
+                 ", which is not carried");
+        }
+    }
+
+    void put_elements(std::span<pickle_value const> elements, std::size_t depth) {
+        out_.begin();
+        for (pickle_value const one : elements)
+            put(one, depth + 1);
+    }
+
+    void put_tuple(std::span<pickle_value const> elements, std::size_t depth) {
+        put_elements(elements, depth);
+        out_.tuple();
+    }
+
+    void put_list(std::span<pickle_value const> elements, std::size_t depth) {
+        out_.empty_list();
+        put_elements(elements, depth);
+        out_.append_all();
+    }
+
+    /// What a class makes of a list or a tuple.
+    void put_made_of(std::string_view module, std::string_view name, pickle_value value,
+                     bool is_list, std::size_t depth) {
+        out_.global(module, name);
+        out_.begin();
+        auto const elements = values_.elements(value, what_);
+        is_list ? put_list(elements, depth) : put_tuple(elements, depth);
+        out_.tuple();
+        out_.call();
+    }
+
+    void put_dict(pickle_pairs members, std::size_t depth) {
+        out_.dict([&] {
+            for (std::size_t i = 0; i < members.size(); ++i) {
+                put(members[i].key, depth + 1);
+                put(members[i].value, depth + 1);
+            }
+        });
+    }
+
+    void put_global(pickle_value value) {
+        std::string_view const name = values_.global(value, what_);
+        std::size_t const dot = name.rfind('.');
+        out_.global(name.substr(0, dot), name.substr(dot + 1));
+    }
+
+    void put_object(pickle_object const& object, std::size_t depth) {
+        put(object.callable, depth + 1);
+        put(object.arguments, depth + 1);
+        out_.call();
+        if (object.state.what == kind::none)
+            return;
+        put(object.state, depth + 1);
+        out_.set_state();
+    }
+
+    /// As Python writes bytes in protocol 2: the text whose characters have their numbers.
+    void put_bytes(byte_run where) {
+        std::string bytes(where.size(), ' ');
+        file_.read(where.begin, std::as_writable_bytes(std::span(bytes)));
+        std::string text;
+        for (char const one : bytes) {
+            auto const number = static_cast<unsigned char>(one);
+            if (number < 0x80)
+                text += one;
+            else {
+                text += static_cast<char>(0xc0 | number >> 6);
+                text += static_cast<char>(0x80 | (number & 0x3f));
+            }
+        }
+        out_.global("_codecs", "encode");
+        out_.begin();
+        out_.text(text);
+        out_.text("latin1");
+        out_.tuple();
+        out_.call();
+    }
+
+    pickle const& values_;
+    file_store::file const& file_;
+    std::string const& what_;
+    std::function<bool(pickle_value)> const& is_left_out_;
+    pickle_writer out_;
+    std::size_t steps_ = 0;
+};
+
+RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
+                                 file_store::file const& file, std::string const& what,
+                                 std::function<bool(pickle_value)> const& is_left_out) {
+    return pickle_copier(values, file, what, is_left_out).copy(value);
+}
+
+} // namespace reshard::detail
+
+#endif
