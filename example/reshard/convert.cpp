@@ -179,8 +179,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<convert_command>();
     CLI::App* const command = add_command(
         app, chosen, "convert", "Read a checkpoint, transform it, and write it in another layout",
-        "  reshard convert model fused --program fuse.aoa\n"
-        "  reshard convert model step_0 --to torch_dcp\n"
+        "  reshard convert model step_0 --program fuse.aoa --to torch_dcp\n"
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
     add_written(*command, "TARGET", options->target,
