@@ -37,10 +37,12 @@
 #include <reshard/format/numpy/impl/npy_plan.ipp>
 #include <reshard/format/paddle/impl/paddle.ipp>
 #include <reshard/format/paddle/impl/paddle_plan.ipp>
+#include <reshard/format/paddle/impl/unified.ipp>
 #include <reshard/format/pickle/impl/pickle.ipp>
 #include <reshard/format/pickle/impl/pickle_copy.ipp>
 #include <reshard/format/pickle/impl/pickle_reader.ipp>
 #include <reshard/format/pickle/impl/pickle_writer.ipp>
+#include <reshard/format/torch/impl/deepspeed.ipp>
 #include <reshard/format/torch/impl/torch_archive.ipp>
 #include <reshard/format/torch/impl/torch_save.ipp>
 #include <reshard/format/torch/impl/torch_tensors.ipp>
