@@ -2,6 +2,7 @@
 
 #include "command.hpp"
 
+#include <reshard/format/checkpoint.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/written_formats.hpp>
@@ -89,6 +90,13 @@ CLI::Option* add_directory(CLI::App& command, std::string const& name, std::stri
                    : std::string();
     };
     return add_written(command, name, path, what)->check(complaint, "");
+}
+
+void add_from(CLI::App& command, std::string& format) {
+    command
+        .add_option("--from", format,
+                    "The format that is read; by default, it is found by looking")
+        ->check(CLI::IsMember(reshard::detail::names_of_read_formats()));
 }
 
 void add_to(CLI::App& command, std::string& format, std::string const& target) {

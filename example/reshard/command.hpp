@@ -69,6 +69,9 @@ std::vector<option_text> options_of(std::string const& command);
 /// \throws error where none is complete
 void resolve_latest(processes const& world, std::string& path);
 
+/// Adds `--from FORMAT`.
+void add_from(CLI::App& command, std::string& format);
+
 /// Adds `--to FORMAT`. \param target the argument that is written
 void add_to(CLI::App& command, std::string& format, std::string const& target);
 

@@ -27,7 +27,8 @@ using namespace reshard;
 struct convert_command {
     job_files files; ///< its target is the layout
     std::string target;
-    std::string format;
+    std::string from;
+    std::string to;
     index_t shard_bytes = 5'000'000'000;
     bool force = false;
     bool no_verify = false;
@@ -60,7 +61,7 @@ convert_report run_convert(processes const& world, convert_command const& option
         warnings += count_warnings(all);
         refuse_warnings(warnings, options.files);
     });
-    std::string const format = format_to_write(options.format, options.target);
+    std::string const format = format_to_write(options.to, options.target);
     detail::write_options const writing{.format = format,
                                         .replace = options.force,
                                         .partial = options.files.partial,
@@ -106,7 +107,8 @@ std::string reuse_text(convert_report const& report, std::string const& base) {
 
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
-    checkpoint const source = open_checkpoint(world, options.files.source);
+    checkpoint const source = open_checkpoint(world, options.files.source,
+                                             {.format = {.from = options.from}});
     std::size_t warnings = say_warnings(world, source);
     check_outside(world, options.target, options.files.source);
     convert_report const report = with_force_hint(options.target, options.force, [&] {
@@ -178,11 +180,13 @@ void add_convert(CLI::App& app, invocation& chosen) {
     CLI::App* const command = add_command(
         app, chosen, "convert", "Read a checkpoint, transform it, and write it in another layout",
         "  reshard convert model fused --program fuse.aoa\n"
+        "  reshard convert model step_0 --to torch_dcp\n"
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
     add_written(*command, "TARGET", options->target,
                 "The directory or file that is to be written; its parent exists");
-    add_to(*command, options->format, "TARGET");
+    add_from(*command, options->from);
+    add_to(*command, options->to, "TARGET");
     add_reverse(*command, options->files, add_program(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,

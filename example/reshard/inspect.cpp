@@ -30,6 +30,7 @@ namespace json = boost::json;
 
 struct inspect_options {
     std::string path;
+    std::string from;
     bool compatible = false;
     bool all = false;
     std::string report; ///< a file, or empty
@@ -178,9 +179,11 @@ std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
-    detail::safetensors_options const reading{.mode = options.compatible
+    detail::safetensors_options const reading{
+        .mode = options.compatible
                                                           ? detail::safetensors_mode::compatible
-                                                          : detail::safetensors_mode::strict};
+                                                          : detail::safetensors_mode::strict,
+        .from = options.from};
     checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
     say_warnings(checkpoint.warnings);
     if (!options.report.empty())
@@ -202,6 +205,7 @@ void add_inspect(CLI::App& app, invocation& chosen) {
                       "Accept what the reference reader of safetensors accepts");
     command->add_flag("--all", options->all,
                       "Show every tensor, also those that differ in numbers");
+    add_from(*command, options->from);
     add_report(*command, options->report, "that shows what it holds");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -6,6 +6,8 @@
 #include <reshard/expr/by_name.hpp>
 #include <reshard/format/names/master_weights.hpp>
 #include <reshard/layout/equal_shares.hpp>
+#include <reshard/storage/compare.hpp>
+#include <reshard/storage/convert.hpp>
 
 #include "shared_directory.hpp"
 #include "support/says.hpp"
@@ -75,7 +77,7 @@ private:
 any_program with_rule(model::master_rule rule) {
     return [rule](catalog const& stored, catalog const* wanted) {
         mapping program = identity_mapping(stored);
-        model::define_casts(program, model::casts_of_masters(*wanted, stored, rule), stored);
+        model::define_masters(program, *wanted, stored, rule);
         return program;
     };
 }
@@ -121,6 +123,29 @@ BOOST_AUTO_TEST_CASE(weights_are_cast_to_masters_where_that_is_allowed) {
         BOOST_TEST(loads_as("lost_masters", rule, 0, 0));
     for (model::master_rule const rule : {neither, skip})
         check_refused("lost_masters", rule, errc::unknown_key, "emb.weight.w_0");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_what_was_read) {
+    shared_directory const directory;
+    for (std::string const name : {"all_three", "no_masters", "masters_alone"}) {
+        checkpoint const read = open_case(name);
+        convert(world(), read, directory / name, {.writing = {.format = "unified_checkpoint"}});
+        checkpoint const written = open_checkpoint(world(), directory / name);
+        BOOST_TEST(written.metadata().format == "unified_checkpoint");
+        BOOST_TEST(written.metadata().warnings.empty());
+        BOOST_TEST(compare(world(), read, written).equal());
+    }
+    BOOST_TEST(
+        (directory.names("all_three") ==
+         std::vector<std::string>{
+             "master_weights-00001-of-00001.safetensors", "master_weights.safetensors.index.json",
+             "model-00001-of-00001.safetensors", "model.safetensors.index.json",
+             "optimizer-00001-of-00001.safetensors", "optimizer.safetensors.index.json"}));
+    BOOST_TEST((directory.names("no_masters") ==
+                std::vector<std::string>{
+                    "model-00001-of-00001.safetensors", "model.safetensors.index.json",
+                    "optimizer-00001-of-00001.safetensors", "optimizer.safetensors.index.json"}));
+    BOOST_TEST(open_checkpoint(world(), directory / "all_three").metadata().files.size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(states_follow_their_weight_through_a_program) {

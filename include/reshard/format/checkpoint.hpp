@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 /// \file
@@ -50,7 +51,8 @@ namespace reshard {
 /// planning.
 ///
 /// \throws error with errc::missing_file for a path, or a file of an index, that is not there; with
-///         errc::unsupported where something else is found; with errc::corrupt_file for bytes that
+///         errc::unsupported where something else is found, or another format than `options.from`;
+///         with errc::corrupt_file for bytes that
 ///         contradict their format, an index that contradicts its files, or files that contradict
 ///         one another; it names the files, the tensor and both numbers
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
@@ -62,6 +64,9 @@ namespace detail {
 RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
                                           std::filesystem::path const& path,
                                           safetensors_options const& options);
+
+/// The names of the formats that are read, sorted.
+RESHARD_DECL std::vector<std::string> names_of_read_formats();
 
 /// The checkpoint of safetensors files at `path`.
 RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesystem::path const& path,

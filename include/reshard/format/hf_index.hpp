@@ -44,7 +44,7 @@ struct hf_index {
     std::map<std::string, std::string> weight_map; ///< file of each tensor
     std::optional<index_t> total_bytes;            ///< of all tensors, where the index says so
     /// Whether the tensors, optimizer state, are of a training with master weights.
-    bool has_masters = false;
+    std::optional<bool> has_masters = {};
 
     bool operator==(hf_index const&) const = default;
 };
@@ -150,7 +150,10 @@ inline std::string to_json(hf_index const& index) {
         text += json_quoted(key) + ": " + json_quoted(file);
         separator = ",\n    ";
     }
-    return text + "\n  }\n}\n";
+    text += "\n  }";
+    if (index.has_masters)
+        text += words(",\n  \"master_weights\": ", *index.has_masters ? "true" : "false");
+    return text + "\n}\n";
 }
 
 /// `7` as `00007`.

@@ -112,9 +112,11 @@ struct safetensors_options {
     safetensors_mode mode = safetensors_mode::strict;
     std::uint64_t max_header_bytes = 100'000'000;
     std::size_t max_depth = 127; ///< of arrays and objects within one another
+    /// The format of the checkpoint, `torch_save` for one; empty: it is found by looking.
+    std::string from = {};
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.mode, self.max_header_bytes, self.max_depth);
+        visit(self.mode, self.max_header_bytes, self.max_depth, self.from);
     }
 };
 

@@ -39,6 +39,7 @@
 #include <reshard/format/paddle/impl/paddle.ipp>
 #include <reshard/format/paddle/impl/paddle_plan.ipp>
 #include <reshard/format/paddle/impl/unified.ipp>
+#include <reshard/format/paddle/impl/unified_plan.ipp>
 #include <reshard/format/pickle/impl/pickle.ipp>
 #include <reshard/format/pickle/impl/pickle_copy.ipp>
 #include <reshard/format/pickle/impl/pickle_reader.ipp>

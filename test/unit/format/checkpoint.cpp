@@ -298,7 +298,8 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
     BOOST_TEST(
         refusal(directory, errc::unsupported, "a") ==
         "a: this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
-        ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint");
+        ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; say what it is by "
+               "--from");
 }
 
 namespace {

@@ -19,7 +19,8 @@ namespace reshard::detail {
 ///
 /// \throws error with errc::unsupported for flattened shards and for data types that torch does not
 ///         have, naming the key
-/// \par Source torch.distributed.checkpoint, `FileSystemWriter`; torch 2.3 and later read it
+/// \par Source torch.distributed.checkpoint, `FileSystemWriter`; its classes are those of torch 2.3 and
+///             later
 RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& choices);
 
 /// The same with what Megatron-Core has beside it: `metadata.json`, and `common.pt` of the objects

@@ -60,8 +60,10 @@ inline std::string found_instead(std::vector<std::filesystem::path> const& paths
 }
 
 inline checkpoint_files find_in_directory(file_store const& files,
-                                          std::filesystem::path const& directory) {
-    if (is_unified(files, directory) && !is_there(files, directory / save_record_name))
+                                          std::filesystem::path const& directory,
+                                          std::string_view from) {
+    if (from != "huggingface" && is_unified(files, directory) &&
+        !is_there(files, directory / save_record_name))
         return {checkpoint_kind::unified, {directory}};
     for (auto const& [name, kind] : {std::pair{hf_index_name, checkpoint_kind::index},
                                      std::pair{hf_single_name, checkpoint_kind::single}})
@@ -82,16 +84,16 @@ inline checkpoint_files find_in_directory(file_store const& files,
 ///
 /// \throws error with errc::missing_file where nothing does, with errc::unsupported where it is no
 ///         checkpoint; it says what was found
-inline checkpoint_files find_checkpoint(file_store const& files,
-                                        std::filesystem::path const& path) {
+inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem::path const& path,
+                                        std::string_view from) {
     if (!is_there(files, path))
         fail(errc::missing_file, path.string(), ": there is no such file or directory");
     if (files.find(path) == file_store::kind::directory)
-        return find_in_directory(files, path);
-    if (path.extension() != ".safetensors")
+        return find_in_directory(files, path, from);
+    if (path.extension() != ".safetensors" && from != "safetensors")
         fail(errc::unsupported, path.string(),
              ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
-             ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint");
+             ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; say what it is by --from");
     return {checkpoint_kind::file, {path}};
 }
 
@@ -379,6 +381,8 @@ public:
         warn(directory, "not read: " + first_of(result_.unread, result_.unread.front()) +
                             ", optimizer state or master weights of one rank each, or of another "
                             "save");
+        if (options_.from == "huggingface") // the model alone was asked for
+            result_.unread.clear();
     }
 
     /// The rule for a directory that was saved to before and after the change of formats: what is
@@ -548,7 +552,7 @@ inline checkpoint_metadata open_index(checkpoint_reader& reader,
 inline bool add_part(checkpoint_reader& reader, std::filesystem::path const& path,
                      unified_part part) {
     if (path.extension() == ".json")
-        return add_index(reader, path, part).has_masters;
+        return add_index(reader, path, part).has_masters.value_or(false);
     reader.add_whole(reader.open(path, part), part);
     return false;
 }
@@ -615,50 +619,74 @@ namespace detail {
 
 /// A format whose files are not safetensors: which file it begins with, and how it is opened.
 struct checkpoint_format {
+    std::string_view name; ///< that an opened checkpoint has of it
     std::string_view file; ///< the end of its name, or the name of one in a directory
     opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
                               std::filesystem::path const& path);
 };
 
 inline constexpr checkpoint_format formats_of_files[] = {
-    {".pt", open_torch_file},     {".pth", open_torch_file},
-    {".bin", open_torch_file},    {".ckpt", open_torch_file},
-    {".npy", open_npy},           {".npz", open_npz},
-    {".gguf", open_gguf},         {".pdparams", open_paddle_file},
-    {".pdopt", open_paddle_file},
+    {"torch_save", ".pt", open_torch_file},
+    {"torch_save", ".pth", open_torch_file},
+    {"torch_save", ".bin", open_torch_file},
+    {"torch_save", ".ckpt", open_torch_file},
+    {"npy", ".npy", open_npy},
+    {"npz", ".npz", open_npz},
+    {"gguf", ".gguf", open_gguf},
+    {"paddle_save", ".pdparams", open_paddle_file},
+    {"paddle_save", ".pdopt", open_paddle_file},
 };
 
 /// The first whose file is there counts.
 inline constexpr checkpoint_format formats_of_directories[] = {
-    {save_record_name, nullptr}, // safetensors, as in those that follow
-    {hf_index_name, nullptr},
-    {hf_single_name, nullptr},
-    {master_index_name, nullptr},
-    {master_single_name, nullptr},
-    {optimizer_index_name, nullptr},
-    {optimizer_single_name, nullptr},
-    {megatron_metadata_name, open_torch_dist},
-    {dcp_metadata_name, open_dcp},
-    {torch_index_name, open_torch_index},
-    {torch_file_name, open_torch_file},
+    {"", save_record_name, nullptr}, // safetensors, as in those that follow
+    {"huggingface", hf_index_name, nullptr},
+    {"huggingface", hf_single_name, nullptr},
+    {unified_format, master_index_name, nullptr},
+    {unified_format, master_single_name, nullptr},
+    {unified_format, optimizer_index_name, nullptr},
+    {unified_format, optimizer_single_name, nullptr},
+    {"megatron_torch_dist", megatron_metadata_name, open_torch_dist},
+    {"torch_dcp", dcp_metadata_name, open_dcp},
+    {"torch_save", torch_index_name, open_torch_index},
+    {"torch_save", torch_file_name, open_torch_file},
 };
 
+RESHARD_DECL std::vector<std::string> names_of_read_formats() {
+    std::set<std::string> names{"safetensors", "sharded_safetensors", "paddle_flex",
+                                std::string(deepspeed_format)};
+    for (checkpoint_format const& format : formats_of_files)
+        names.emplace(format.name);
+    for (checkpoint_format const& format : formats_of_directories)
+        names.emplace(format.name);
+    names.erase("");
+    return {names.begin(), names.end()};
+}
+
+/// True for a format of safetensors files.
+inline bool is_safetensors(std::string_view format) { return format.ends_with("safetensors"); }
+
 /// Opens what is at `path`, where it is no safetensors files.
+///
+/// \param from the format that is wanted; empty: what there is
 inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store const> files,
-                                                   std::filesystem::path const& path) {
+                                                   std::filesystem::path const& path,
+                                                   std::string_view from) {
+    if (is_safetensors(from))
+        return std::nullopt;
     auto const is_file = [&](std::filesystem::path const& one) {
         return files->find(one) == file_store::kind::file;
     };
     for (checkpoint_format const& format : formats_of_files)
-        if (path.extension() == format.file && is_file(path))
+        if ((from.empty() ? path.extension() == format.file : from == format.name) && is_file(path))
             return format.open(std::move(files), path);
     for (checkpoint_format const& format : formats_of_directories)
-        if (is_file(path / format.file))
+        if ((from.empty() || from == format.name) && is_file(path / format.file))
             return format.open ? std::optional(format.open(std::move(files), path / format.file))
                                : std::nullopt;
     if (files->find(path) != file_store::kind::directory)
         return std::nullopt;
-    if (is_deepspeed_universal(*files, path))
+    if ((from.empty() || from == deepspeed_format) && is_deepspeed_universal(*files, path))
         return open_deepspeed_universal(std::move(files), path);
     if (auto const metadata = find_paddle_metadata(*files, path))
         return open_paddle_flex(std::move(files), *metadata);
@@ -680,11 +708,17 @@ inline opened_checkpoint with_warnings(opened_checkpoint opened) {
 RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
                                           std::filesystem::path const& path,
                                           safetensors_options const& options) {
-    if (auto opened = open_other(files, path))
-        return with_warnings(std::move(*opened));
-    files = store_of_checkpoint(std::move(files), path);
-    checkpoint_metadata metadata = open_in(*files, path, options);
-    return {std::move(metadata), std::move(files)};
+    std::string const& from = options.from;
+    auto opened = open_other(files, path, from);
+    if (!opened) {
+        files = store_of_checkpoint(std::move(files), path);
+        checkpoint_metadata metadata = open_in(*files, path, options);
+        opened = {std::move(metadata), std::move(files)};
+    }
+    if (!from.empty() && opened->metadata.format != from)
+        fail(errc::unsupported, path.string(), ": is of the format ", opened->metadata.format,
+             ", and not ", from);
+    return with_warnings(std::move(*opened));
 }
 
 } // namespace detail
@@ -697,7 +731,7 @@ RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& pa
 RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,
                                                  std::filesystem::path const& path,
                                                  safetensors_options const& options) {
-    detail::checkpoint_files const found = detail::find_checkpoint(files, path);
+    detail::checkpoint_files const found = detail::find_checkpoint(files, path, options.from);
     detail::checkpoint_reader reader(files, path, options);
     switch (found.kind) {
     case detail::checkpoint_kind::file:

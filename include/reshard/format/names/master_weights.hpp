@@ -5,9 +5,9 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/format/names/variable_names.hpp>
 #include <reshard/layout/catalog.hpp>
 
-#include <string>
 #include <vector>
 
 /// \file
@@ -21,29 +21,14 @@ struct master_rule {
     bool masters_of_weights = false; ///< for a master weight, its weight
 };
 
-/// A key that is wanted, and the stored tensor that it is to be a cast of.
-struct cast_key {
-    std::string wanted;
-    std::string stored;
-    data_type dtype{}; ///< the wanted one
-
-    bool operator==(cast_key const&) const = default;
-};
-
-/// The wanted keys that a rule lets be made of others, in their order: to be reported, never taken
-/// in silence.
+/// Defines the wanted keys that a rule lets be made of others, each as a cast to its data type.
 ///
 /// A weight is made of its master weight also where it is stored as that, in its data type.
 ///
+/// \return what is made of what, in the order of the keys: to be reported, never taken in silence
 /// \par Source `skip_save_model_weight` and `master_weight_compatible` of PaddleNLP
-RESHARD_DECL std::vector<cast_key> casts_of_masters(catalog const& wanted, catalog const& stored,
-                                                    master_rule rule);
-
-/// Defines each of these keys as a cast.
-///
-/// \throws error with errc::unknown_key for a stored name that the catalog does not have
-RESHARD_DECL void define_casts(mapping& program, std::vector<cast_key> const& casts,
-                               catalog const& stored);
+RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
+                                                     catalog const& stored, master_rule rule);
 
 } // namespace reshard::model
 

@@ -9,11 +9,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 /// \file
 /// Universal Checkpoints of DeepSpeed: `zero/<parameter>/fp32.pt`, and its states beside it.
 
 namespace reshard::detail {
+
+inline constexpr std::string_view deepspeed_format = "deepspeed_universal";
 
 /// Whether a directory is one.
 RESHARD_DECL bool is_deepspeed_universal(file_store const& files,

@@ -66,11 +66,12 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, convert_op
     std::string const& format = how.writing.format;
     if (format.empty() || !written_format_of(format).has_objects)
         fail(errc::unsupported, source.metadata().path.string(), ": '", all.front().key, "'",
-             all.size() > 1 ? " and " + std::to_string(all.size() - 1) + " more" : "",
-             all.size() > 1 ? " are" : " is", " no tensor, and ",
-             format.empty() ? "safetensors" : format,
-             all.size() > 1 ? " has no place for them; leave them out" : " has no place for it; leave it out",
-             " (--no-objects, convert_options::objects), or write torch_dcp");
+             all.size() > 1 ? " and " + std::to_string(all.size() - 1) + " more are no tensors"
+                            : " is no tensor",
+             ", and ", format.empty() ? "safetensors" : format, " has no place for ",
+             all.size() > 1 ? "them" : "it",
+             "; leave out what is no tensor (--no-objects, convert_options::objects), or write "
+             "torch_dcp");
     return source.read_objects();
 }
 

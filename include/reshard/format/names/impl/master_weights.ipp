@@ -5,7 +5,6 @@
 
 #include <reshard/format/names/master_weights.hpp>
 
-#include <reshard/core/error.hpp>
 #include <reshard/expr/cast.hpp>
 #include <reshard/format/paddle/unified.hpp>
 
@@ -33,31 +32,21 @@ inline catalog_entry const* stand_in_of_master(catalog_entry const& wanted, cata
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<cast_key> casts_of_masters(catalog const& wanted, catalog const& stored,
-                                                    master_rule rule) {
-    std::vector<cast_key> casts;
+RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
+                                                     catalog const& stored, master_rule rule) {
+    std::vector<renamed_key> made;
     for (catalog_entry const& entry : wanted) {
-        catalog_entry const* made_of = nullptr;
+        catalog_entry const* of = nullptr;
         if (rule.weights_of_masters)
-            made_of = detail::stand_in_of_weight(entry, stored);
-        if (!made_of && rule.masters_of_weights)
-            made_of = detail::stand_in_of_master(entry, stored);
-        if (made_of)
-            casts.push_back({entry.key, made_of->key, entry.dtype});
+            of = detail::stand_in_of_weight(entry, stored);
+        if (!of && rule.masters_of_weights)
+            of = detail::stand_in_of_master(entry, stored);
+        if (!of)
+            continue;
+        program.define(entry.key, cast(program.source(of->key, of->shape, of->dtype), entry.dtype));
+        made.push_back({entry.key, of->key});
     }
-    return casts;
-}
-
-RESHARD_DECL void define_casts(mapping& program, std::vector<cast_key> const& casts,
-                               catalog const& stored) {
-    for (cast_key const& each : casts) {
-        catalog_entry const* const entry = stored.find(each.stored);
-        if (!entry)
-            fail(errc::unknown_key, "'", each.wanted, "' is to be a cast of '", each.stored,
-                 "', which the source does not have");
-        program.define(each.wanted,
-                       cast(program.source(entry->key, entry->shape, entry->dtype), each.dtype));
-    }
+    return made;
 }
 
 } // namespace reshard::model

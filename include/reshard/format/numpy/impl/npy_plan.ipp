@@ -32,7 +32,7 @@ inline std::string npy_descr(file_shard const& shard) {
             return (name.ends_with('1') ? "|" : "<") + std::string(name);
     fail(errc::unsupported, "'", shard.key, "': NumPy has no data type for elements of ",
          shard.dtype, "; cast it in the program, as in `", shard.key, " -> ", shard.key,
-         ", dtype='float32'`");
+         ", dtype=\"float32\"`");
 }
 
 /// What stands before the elements: with blanks, a multiple of 64 bytes.

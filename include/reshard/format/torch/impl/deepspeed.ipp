@@ -12,6 +12,7 @@
 #include <reshard/format/torch/torch_tensors.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,7 +105,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
 
 RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_store const> files,
                                                         std::filesystem::path const& directory) {
-    whole_tensors all(files, "deepspeed_universal", directory);
+    whole_tensors all(files, deepspeed_format, directory);
     std::vector<deepspeed_value> objects;
     for (deepspeed_value const& value : deepspeed_values(*files, directory)) {
         auto const file = files->open(value.path);

@@ -42,6 +42,14 @@ inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
     fail(errc::corrupt_file, path, ": begins as no file of torch.save does");
 }
 
+/// What a file has; nothing where that is an empty dict.
+inline std::vector<named_value> values_in(torch_archive const& archive) {
+    auto all = named_values(archive.values());
+    if (all.size() == 1 && all[0].key.empty() && all[0].value.what == pickle_value::kind::dict)
+        all.clear();
+    return all;
+}
+
 /// Adds what a file has, and returns the names of its tensors, sorted.
 inline std::vector<std::string> add_torch_file(whole_tensors& all,
                                                std::filesystem::path const& path) {
@@ -53,7 +61,7 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     std::vector<std::string> keys;
     // Of tensors that are one view of one storage, the first.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
-    for (named_value& one : named_values(archive.values())) {
+    for (named_value& one : values_in(archive)) {
         if (one.key.empty()) // the file is one tensor
             one.key = path.stem().string();
         if (!archive.is_tensor(one.value)) {
@@ -82,7 +90,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     for (std::filesystem::path const& path : paths) {
         auto const file = files.open(path);
         torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-        for (named_value const& one : named_values(archive.values())) {
+        for (named_value const& one : values_in(archive)) {
             std::string const key = one.key.empty() ? path.stem().string() : one.key;
             if (!archive.is_tensor(one.value))
                 all.push_back({key, torch_file_of(copy_of(one.value, archive.values(), *file,

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+"""What the tool writes in the formats of other libraries, loaded by these libraries and compared.
+
+    others_read.py TOOL     exit 0: equal, 1: different, 77: skipped, since none of the libraries is there
+
+Those that this Python has are tried: torch (from 2.3), megatron-core, NumPy, safetensors, PaddlePaddle.
+"""
+
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+LAYOUT = {"mesh": [["dp", 2], ["tp", 3]], "rules": [
+    {"match": "rows", "shard": {"tp": 0}}, {"match": "both", "shard": {"tp": 1, "dp": 0}},
+    {"match": "uneven", "shard": {"tp": {"axis": 0, "split": "ceil"}}}, {"match": "**"}]}
+SIZES = {"F32": 4, "F64": 8, "F16": 2, "BF16": 2, "I64": 8, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "U16": 2}
+TENSORS = {"rows": ("F32", [6, 4]), "both": ("BF16", [4, 9]), "uneven": ("F16", [7, 3]), "scalar": ("F32", []),
+           "empty": ("F32", [0, 4]), "numbers": ("I64", [11]), "flags": ("BOOL", [5]), "bytes": ("U8", [9]),
+           "eight": ("F8_E4M3", [8, 4]), "double.\u00fc": ("F64", [2, 2, 2]), "short": ("U16", [5])}
+
+
+def content(key):
+    """Bytes of a tensor: small numbers, none of which is a NaN."""
+    dtype, shape = TENSORS[key]
+    count = SIZES[dtype]
+    for extent in shape:
+        count *= extent
+    return bytes((i * 7 + len(key)) % (2 if dtype == "BOOL" else 64) for i in range(count))
+
+
+def write_source(path):
+    header, data = {}, b""
+    for key, (dtype, shape) in TENSORS.items():
+        begin, data = len(data), data + content(key)
+        header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, len(data)]}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def compare(what, found, lacking=()):
+    """found: bytes and shape of each key."""
+    wanted = {key: (content(key), TENSORS[key][1]) for key in TENSORS if key not in lacking}
+    for key, (data, shape) in wanted.items():
+        if key not in found or (found[key][0], list(found[key][1])) != (data, shape):
+            print(f"{what}: '{key}' differs")
+            return False
+    if set(found) != set(wanted):
+        print(f"{what}: it has {sorted(set(found) ^ set(wanted))} besides")
+        return False
+    print(f"{what}: equal")
+    return True
+
+
+def without(keys):
+    return "".join(f'"{key}" -> _\n' for key in keys)
+
+
+class Checks:
+    def __init__(self, tool, work):
+        self.tool, self.work, self.verdicts = tool, work, []
+        write_source(work / "source.safetensors")
+        (work / "layout.json").write_text(json.dumps(LAYOUT))
+
+    def convert(self, name, form, *options, lacking=()):
+        (self.work / "program.aoa").write_text(without(lacking))
+        target = self.work / name
+        subprocess.run([self.tool, "convert", self.work / "source.safetensors", target, "--to", form,
+                        "--program", self.work / "program.aoa", *options], check=True, capture_output=True)
+        return target
+
+    def sharded(self, name, form, lacking=()):
+        return self.convert(name, form, "--layout", self.work / "layout.json", "--partial", lacking=lacking)
+
+    def torch(self):
+        import torch
+        import torch.distributed.checkpoint as dcp
+        types = {"F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16,
+                 "I64": torch.int64, "U8": torch.uint8, "BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn,
+                 "U16": torch.uint16}
+
+        def raw(tensor):
+            return tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+
+        def found(state):
+            assert all(value.dtype == types[TENSORS[key][0]] for key, value in state.items())
+            return {key: (raw(value), value.shape) for key, value in state.items()}
+
+        def zeros():
+            return {key: torch.zeros(shape).to(types[dtype]) for key, (dtype, shape) in TENSORS.items()}
+
+        for name, path in (("whole", self.convert("whole.dcp", "torch_dcp")),
+                           ("sharded", self.sharded("sharded.dcp", "torch_dcp"))):
+            state = zeros()
+            dcp.load(state, checkpoint_id=str(path))
+            self.verdicts.append(compare(f"torch {torch.__version__}, DCP, {name}", found(state)))
+        state = torch.load(self.convert("whole.pt", "torch_save"), weights_only=True)
+        self.verdicts.append(compare(f"torch {torch.__version__}, torch.load", found(state)))
+        return zeros, found
+
+    def megatron(self):
+        import torch
+        import megatron.core.dist_checkpointing as checkpointing
+        zeros, found = self.torch_state
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29531", RANK="0", WORLD_SIZE="1")
+        torch.distributed.init_process_group("gloo")
+        whole = self.sharded("torch_dist", "megatron_torch_dist")
+        # Megatron-Core has no sharded tensors without axes or elements.
+        shown = {key: value for key, value in zeros().items() if value.dim() and value.numel()}
+        state = checkpointing.load({key: checkpointing.ShardedTensor.from_rank_offsets(key, value)
+                                    for key, value in shown.items()}, str(whole))
+        self.verdicts.append(compare("megatron-core", found({key: state[key] for key in shown}),
+                                     set(TENSORS) - set(shown)))
+        torch.distributed.destroy_process_group()
+
+    def numpy(self):
+        import numpy
+        lacking = [key for key, (dtype, _) in TENSORS.items() if dtype in ("BF16", "F8_E4M3")]
+        path = self.convert("arrays.npz", "npz", lacking=lacking)
+        arrays = numpy.load(path)
+        self.verdicts.append(compare(f"numpy {numpy.__version__}, npz", {
+            key: (arrays[key].tobytes(), arrays[key].shape) for key in arrays.files}, lacking))
+        lacking = [key for key in TENSORS if key != "rows"]
+        array = numpy.load(self.convert("rows.npy", "npy", lacking=lacking))
+        self.verdicts.append(compare("numpy, npy", {"rows": (array.tobytes(), array.shape)}, lacking))
+
+    def safetensors(self):
+        import safetensors
+        path = self.convert("whole.safetensors", "safetensors")
+        self.verdicts.append(compare("safetensors", {
+            key: (bytes(value["data"]), value["shape"])
+            for key, value in safetensors.deserialize(path.read_bytes())}))
+
+    def paddle(self):
+        import numpy
+        import paddle
+        from paddle.distributed.flex_checkpoint.dcp.load_state_dict import load_state_dict
+        types = {"F32": "float32", "F64": "float64", "F16": "float16", "BF16": "bfloat16", "I64": "int64",
+                 "U8": "uint8", "BOOL": "bool", "F8_E4M3": "float8_e4m3fn"}
+        lacking = ["short", "empty"]
+        path = self.sharded("paddle", "paddle_flex", lacking=lacking)
+        state = {key: paddle.zeros(shape).astype(types[dtype])
+                 for key, (dtype, shape) in TENSORS.items() if key not in lacking}
+        load_state_dict(state, str(path), safetensors=True)
+
+        def raw(key, value):
+            plain = value.view("uint8") if TENSORS[key][0] == "F8_E4M3" else value
+            return numpy.ascontiguousarray(plain.numpy()).tobytes()
+
+        self.verdicts.append(compare(f"paddle {paddle.__version__}", {
+            key: (raw(key, value), value.shape) for key, value in state.items()}, lacking))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        checks = Checks(sys.argv[1], pathlib.Path(work))
+        for library in ("torch", "megatron", "numpy", "safetensors", "paddle"):
+            try:
+                result = getattr(checks, library)()
+                if library == "torch":
+                    checks.torch_state = result
+            except ImportError as missing:
+                print(f"skipped: {library}: {missing}")
+            except AttributeError as missing:
+                if library != "megatron" or hasattr(checks, "torch_state"):
+                    raise
+                print(f"skipped: megatron needs torch: {missing}")
+        if not checks.verdicts:
+            sys.exit(77)
+        sys.exit(0 if all(checks.verdicts) else 1)
+
+
+main()

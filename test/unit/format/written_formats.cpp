@@ -1,0 +1,169 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/written_formats.hpp>
+
+#include <reshard/format/pickle/pickle_copy.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
+#include <reshard/format/torch/torch_tensors.hpp>
+#include <reshard/format/zip/stored_zip.hpp>
+#include <reshard/format/zip/zip_plan.hpp>
+
+#include "memory_file.hpp"
+#include "support/says.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(format_written_formats)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::test;
+using namespace std::string_literals;
+
+/// A file that has some texts, and zeros everywhere else; it may be larger than any memory.
+class planned_file : public file_store::file {
+public:
+    planned_file(std::vector<placed_text> texts, std::uint64_t bytes)
+        : texts_(std::move(texts)), bytes_(bytes) {}
+
+    file_store::identity facts() const override { return {.bytes = bytes_}; }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        std::ranges::fill(target, std::byte{0});
+        for (placed_text const& one : texts_)
+            for (std::size_t i = 0; i < one.text.size(); ++i) {
+                std::uint64_t const place = one.begin + i;
+                if (place >= position && place - position < target.size())
+                    target[place - position] = static_cast<std::byte>(one.text[i]);
+            }
+    }
+
+private:
+    std::vector<placed_text> texts_;
+    std::uint64_t bytes_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_pickle_has_the_bytes_that_python_reads) {
+    pickle_writer out;
+    out.dict([&] {
+        out.text("a");
+        out.begin();
+        out.none();
+        out.boolean(true);
+        out.boolean(false);
+        out.integer(7);
+        out.integer(256);
+        out.integer(-2);
+        out.integer(std::int64_t{1} << 40);
+        out.real(0.5);
+        out.tuple();
+        out.text("b");
+        out.text("a");
+        out.global("torch", "Size");
+        out.global("torch", "Size");
+    });
+    // As pickletools of Python names them: PROTO, EMPTY_DICT, MARK, BINUNICODE, BINPUT, ...
+    BOOST_TEST((out.take() ==
+                "\x80\x02}(X\1\0\0\0aq\0(N\x88\x89K\x07J\0\1\0\0J\xfe\xff\xff\xff"
+                "\x8a\x08\0\0\0\0\0\1\0\0G\x3f\xe0\0\0\0\0\0\0tX\1\0\0\0bq\1h\0ctorch\nSize\nq\2h\2u."s));
+}
+
+BOOST_AUTO_TEST_CASE(texts_beyond_the_first_256_have_longer_numbers) {
+    pickle_writer out;
+    out.begin();
+    for (int i = 0; i < 300; ++i)
+        out.text(std::to_string(i));
+    out.text("299");
+    out.tuple();
+    std::string const text = out.take();
+    BOOST_TEST((text.ends_with("X\3\0\0\000299r\x2b\1\0\0j\x2b\1\0\0t."s)));
+}
+
+BOOST_AUTO_TEST_CASE(the_copy_of_a_pickle_says_the_same) {
+    // {'a': (1, 2.5, [None, True]), 'b': b'\xff\x00', 'n': Namespace} of protocol 4.
+    std::string const source = "\x80\x04}(\x8c\x01" "a(K\x01G\x40\x04\0\0\0\0\0\0](N\x88" "et\x8c\x01" "bC\x02\xff\0\x8c\x01n"
+                               "\x8c\x08" "argparse\x8c\tNamespace\x93)R}\x8c\x01xK\x05sbu."s;
+    std::string_view const allowed[] = {"argparse.Namespace", "_codecs.encode"};
+    memory_file const file(source);
+    pickle const values(file, "p", {0, source.size()}, allowed);
+    std::string const copy = copy_of(values.root(), values, file, "it");
+    memory_file const copied(copy);
+    pickle const again(copied, "q", {0, copy.size()}, allowed);
+    auto const tuple = again.elements(again.at(again.root(), "a", "it"), "a");
+    BOOST_TEST(again.integer(tuple[0], "a") == 1);
+    BOOST_TEST(again.real(tuple[1], "a") == 2.5);
+    auto const list = again.elements(tuple[2], "a");
+    BOOST_TEST((list[0].what == pickle_value::kind::none));
+    BOOST_TEST(again.boolean(list[1], "a"));
+    auto const bytes = again.object(again.at(again.root(), "b", "it"), "b");
+    BOOST_TEST(again.global(bytes.callable, "b") == "_codecs.encode");
+    // The characters of the numbers 255 and 0 in UTF-8.
+    BOOST_TEST((again.text(again.elements(bytes.arguments, "b")[0], "b") == "\xc3\xbf\0"s));
+    pickle_value const name = again.at(again.root(), "n", "it");
+    BOOST_TEST(again.is_made_by(name, "argparse.Namespace"));
+    BOOST_TEST(again.integer(again.member(name, "x", "n"), "n") == 5);
+}
+
+BOOST_AUTO_TEST_CASE(a_value_within_itself_has_no_copy) {
+    std::string const source = "\x80\x04]\x94h\0a."s; // l = []; l.append(l)
+    memory_file const file(source);
+    pickle const values(file, "p", {0, source.size()}, {});
+    BOOST_CHECK_EXCEPTION(copy_of(values.root(), values, file, "object 'l'"), error,
+                          mentions(errc::corrupt_file, "object 'l': values within values"));
+}
+
+BOOST_AUTO_TEST_CASE(a_checksum_is_that_of_the_standard) {
+    BOOST_TEST(zip_checksum("123456789") == 0xcbf43926u); // the check value of CRC-32
+}
+
+BOOST_AUTO_TEST_CASE(members_of_an_archive_are_where_its_plan_says) {
+    for (std::uint64_t const begin : {0u, 64u}) {
+        zip_plan plan(begin);
+        plan.add("x/a", "text");
+        byte_run const small = plan.add_room("x/b", 10, 64);
+        byte_run const large = plan.add_room("x/large", std::uint64_t{5} << 30, 4096);
+        byte_run const behind = plan.add_room("x/behind", 3, 1);
+        std::uint64_t const end = plan.finish();
+        BOOST_TEST(small.begin % 64 == 0u);
+        BOOST_TEST(large.begin % 4096 == 0u);
+        planned_file const file(plan.texts(), end);
+        auto const members = read_zip(file, "z", {begin, end});
+        BOOST_TEST_REQUIRE(members.size() == 4u);
+        BOOST_TEST((members[1] == zip_member{"x/b", small}));
+        BOOST_TEST((members[2] == zip_member{"x/large", large}));
+        BOOST_TEST((members[3] == zip_member{"x/behind", behind}));
+        std::string text(4, ' ');
+        file.read(members[0].bytes.begin, std::as_writable_bytes(std::span(text)));
+        BOOST_TEST(text == "text");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_format_is_known_by_its_name_and_some_by_their_files) {
+    for (std::string const& name : names_of_written_formats())
+        BOOST_TEST(written_format_of(name).name == name);
+    BOOST_TEST(format_of_file("a/b.npz")->name == "npz");
+    BOOST_TEST(format_of_file("b.pt")->name == "torch_save");
+    BOOST_TEST(!format_of_file("model"));
+    BOOST_CHECK_EXCEPTION(written_format_of("zarr"), error,
+                          mentions(errc::usage, "'zarr' is no format that is written; there are "
+                                                "huggingface, megatron_torch_dist, "));
+}
+
+BOOST_AUTO_TEST_CASE(names_of_data_types_are_those_of_torch) {
+    BOOST_TEST(torch_name(data_type::boolean, "w") == "bool");
+    BOOST_TEST(torch_name(data_type::bf16, "w") == "bfloat16");
+    BOOST_TEST(torch_name(data_type::f8_e8m0, "w") == "float8_e8m0fnu");
+    BOOST_CHECK_EXCEPTION(torch_name(data_type::f4, "w"), error,
+                          mentions(errc::unsupported, "'w': torch has no data type"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
