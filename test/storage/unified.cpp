@@ -73,6 +73,7 @@ private:
     state_dict tensors_;
 };
 
+// [masters]
 /// By name, and what the rule lets be made of others.
 any_program with_rule(model::master_rule rule) {
     return [rule](catalog const& stored, catalog const* wanted) {
@@ -81,6 +82,7 @@ any_program with_rule(model::master_rule rule) {
         return program;
     };
 }
+// [/masters]
 
 void load_case(std::string const& name, embedding& want, model::master_rule rule) {
     load(world(), open_case(name), want.tensors(), {.program = with_rule(rule)});

@@ -52,6 +52,17 @@ expects output "[k for k in d['tensors'] if k.startswith('e.')]" "['e.beta1_pow_
 succeeds 1 inspect "$formats/unified/masters_alone"
 grep -q "'emb.weight.w_0' is another name of 'emb.weight'" errors || report "no warning of weights that are there once"
 
+echo 'emb.weight -> emb.weight, dtype="bfloat16"' >small.aoa
+succeeds 3 convert "$formats/unified/masters_alone" small --program small.aoa --to unified_checkpoint
+succeeds 1 inspect small --json
+expects output "d['tensors']['emb.weight']['dtype'], d['tensors']['emb.weight.w_0']['dtype'], d['warnings']" "('BF16', 'F32', [])"
+cp -r "$formats/unified/all_three" beside
+touch beside/optimizer.tp00_pp00.safetensors
+refuses 3 "optimizer.tp00_pp00.safetensors hold optimizer state or master weights of one rank each" convert beside out/beside
+succeeds 1 convert beside model --from huggingface
+succeeds 1 inspect model --json
+expects output "sorted(d['tensors'])" "['emb.weight', 'mlp.weight', 'norm.weight']"
+
 # With a program and a layout, as of any checkpoint.
 echo 'model.weight -> w' >rename.aoa
 echo 'model.bias -> b, dtype="float64"' >>rename.aoa
