@@ -8,6 +8,7 @@
 #include <reshard/format/layout_file.hpp>
 #include <reshard/format/names/first_step.hpp>
 #include <reshard/format/names/inner_optimizer.hpp>
+#include <reshard/format/names/master_weights.hpp>
 #include <reshard/format/names/numbered_names.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/format/safetensors.hpp>

@@ -125,24 +125,23 @@ BOOST_AUTO_TEST_CASE(only_the_bytes_that_are_wanted_are_read) {
                bytes_of(std::vector<std::uint16_t>{13, 14}));
 }
 
-BOOST_AUTO_TEST_CASE(a_unified_checkpoint_is_read_in_part_and_never_converted) {
+BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_read_in_part_is_never_converted) {
     shared_directory const directory;
     write_model(directory / "model");
     on_first_rank([&] {
-        for (auto const* const name : {"optimizer-00001-of-00001.safetensors",
-                                       "optimizer.safetensors.index.json", "other.json"})
+        for (auto const* const name :
+             {"optimizer.tp00.safetensors", "optimizer.tp01.safetensors", "other.json"})
             write_file(directory / "model" / name, "{}");
     });
     auto const source = open_checkpoint(world(), directory / "model");
-    BOOST_TEST((source.metadata().unread ==
-                std::vector<std::string>{"optimizer-00001-of-00001.safetensors",
-                                         "optimizer.safetensors.index.json"}));
+    BOOST_TEST(
+        (source.metadata().unread ==
+         std::vector<std::string>{"optimizer.tp00.safetensors", "optimizer.tp01.safetensors"}));
     BOOST_TEST_REQUIRE(source.metadata().warnings.size() == 1u);
     BOOST_TEST(source.metadata().warnings[0] ==
                (directory / "model").string() +
-                   ": this is a Unified Checkpoint; only its model is read, not "
-                   "optimizer-00001-of-00001.safetensors and 1 more file of optimizer state and "
-                   "master weights");
+                   ": not read: optimizer.tp00.safetensors and 1 more, optimizer state or master "
+                   "weights of one rank each, or of another save");
     BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other"), error,
                           mentions(errc::unsupported, "would be lost"));
     BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));
@@ -303,14 +302,18 @@ BOOST_AUTO_TEST_CASE(files_beside_the_tensors_are_carried_and_named) {
         write_file(path / "tokenizer.model", "words");
         write_file(path / ".hidden", "");
         write_file(path / "pytorch_model.bin", "tensors");
+        write_file(path / "rng_state_0.pth", "of rank 0");
+        write_file(path / "scheduler.pdparams", "a rate");
         std::filesystem::create_directory(path / "runs");
     });
     using names = std::vector<std::string>;
     auto const source = open_checkpoint(world(), path);
     auto const report = convert(world(), source, directory / "copy", {});
-    BOOST_TEST((report.carried == names{"config.json", "tokenizer.model"}));
-    BOOST_TEST((directory.names("copy") ==
-                names{"config.json", "model.safetensors", "reshard.json", "tokenizer.model"}));
+    BOOST_TEST((report.carried ==
+                names{"config.json", "rng_state_0.pth", "scheduler.pdparams", "tokenizer.model"}));
+    BOOST_TEST((directory.names("copy") == names{"config.json", "model.safetensors", "reshard.json",
+                                                 "rng_state_0.pth", "scheduler.pdparams",
+                                                 "tokenizer.model"}));
     BOOST_TEST(read_file(directory / "copy/tokenizer.model") == "words");
     BOOST_TEST(convert(world(), source, directory / "bare", {.carry = false}).carried.empty());
     BOOST_TEST((directory.names("bare") == names{"model.safetensors", "reshard.json"}));

@@ -51,11 +51,11 @@ refuses 3 '^other/readme: .*neither .safetensors nor .json' plan --source other/
 # What is read in part is merged as little as it is converted.
 mkdir unified
 file unified/model.safetensors '{"w": {"dtype": "F32", "shape": [4, 6]}}'
-cp unified/model.safetensors unified/optimizer.safetensors
-refuses 3 '^unified: optimizer.safetensors hold optimizer state' merge unified out/x.safetensors
+cp unified/model.safetensors unified/optimizer.tp00.safetensors
+refuses 3 '^unified: optimizer.tp00.safetensors hold optimizer state' merge unified out/x.safetensors
 refuses 3 '^nowhere: there is no such file' merge nowhere out/x.safetensors
 # Commands that read the model alone warn of it alike.
-half='this is a Unified Checkpoint; only its model is read, not optimizer.safetensors'
+half='not read: optimizer.tp00.safetensors, optimizer state or master weights of one rank each, or of another save'
 for command in "inspect unified" "plan --source unified --target good.json"; do
     # shellcheck disable=SC2086 # words
     succeeds 3 $command

@@ -30,6 +30,10 @@ converted 1 paddle_params paddle/paddle-3.3/model.pdparams
 converted 1 npy npy/fortran.npy
 converted 1 npz npy/stored.npz
 converted 3 gguf gguf/types.gguf
+converted 3 unified_checkpoint unified/all_three
+converted 1 unified_checkpoint unified/skip_save_model_weight
+converted 3 deepspeed_universal deepspeed/ds-0.19/zero_1
+converted 1 deepspeed_universal deepspeed/ds-0.19/zero_3
 
 # What would be lost is refused, and listed.
 succeeds 1 inspect "$formats/torch/torch-2.15/nested.pt" --json
@@ -53,6 +57,25 @@ refuses 2 "reshard convert: --to: zarr not in" convert unnamed out/unnamed --fro
 refuses 3 "Q8_0.* quantised types, which are not read" convert "$formats/gguf/quantized.gguf" out/quantized
 succeeds 1 inspect "$formats/gguf/quantized.gguf"
 grep -q "not read: tensor 'Q8_0.weight' (Q8_0 \[2, 64\])" output || report "a quantised tensor is not listed"
+
+# Optimizer state goes with its weight, and what is said of weights that are there once.
+echo 'emb.weight -> e' >state.aoa
+succeeds 3 convert "$formats/unified/all_three" state --program state.aoa
+succeeds 1 inspect state --json
+expects output "[k for k in d['tensors'] if k.startswith('e.')]" "['e.beta1_pow_acc_0', 'e.beta2_pow_acc_0', 'e.moment1_0', 'e.moment2_0', 'e.w_0']"
+succeeds 1 inspect "$formats/unified/masters_alone"
+grep -q "'emb.weight.w_0' is another name of 'emb.weight'" errors || report "no warning of weights that are there once"
+
+echo 'emb.weight -> emb.weight, dtype="bfloat16"' >small.aoa
+succeeds 3 convert "$formats/unified/masters_alone" small --program small.aoa --to unified_checkpoint
+succeeds 1 inspect small --json
+expects output "d['tensors']['emb.weight']['dtype'], d['tensors']['emb.weight.w_0']['dtype'], d['warnings']" "('BF16', 'F32', [])"
+cp -r "$formats/unified/all_three" beside
+touch beside/optimizer.tp00_pp00.safetensors
+refuses 3 "optimizer.tp00_pp00.safetensors hold optimizer state or master weights of one rank each" convert beside out/beside
+succeeds 1 convert beside model --from huggingface
+succeeds 1 inspect model --json
+expects output "sorted(d['tensors'])" "['emb.weight', 'mlp.weight', 'norm.weight']"
 
 # With a program and a layout, as of any checkpoint.
 echo 'model.weight -> w' >rename.aoa

@@ -24,6 +24,7 @@ enum class checkpoint_kind {
     file,    ///< one safetensors file
     index,   ///< a directory with an index; the path is the index's
     single,  ///< a directory with `model.safetensors`
+    unified, ///< a directory with optimizer state or master weights too; the path is its own
     sharded, ///< a directory with other safetensors files
 };
 
@@ -42,6 +43,9 @@ namespace reshard {
 /// The checkpoint at `path`, whose kind is found by looking: a safetensors file, a Hugging Face
 /// directory with or without an index, a directory of sharded safetensors; what
 /// torch.distributed.checkpoint or torch.save wrote; arrays of NumPy.
+///
+/// Of a Unified Checkpoint `w.w_0` is the master weight of `w`, and `w.moment1_0` a moment. Where it
+/// has the weights once, as they are or as master weights, `w.w_0` is another name of `w`.
 ///
 /// Only headers and indexes are read. Whether the shards of a tensor cover it is checked when
 /// planning.

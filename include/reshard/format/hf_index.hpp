@@ -43,6 +43,8 @@ inline constexpr std::string_view hf_single_name = "model.safetensors";
 struct hf_index {
     std::map<std::string, std::string> weight_map; ///< file of each tensor
     std::optional<index_t> total_bytes;            ///< of all tensors, where the index says so
+    /// Whether the tensors, optimizer state, are of a training with master weights.
+    std::optional<bool> has_masters = {};
 
     bool operator==(hf_index const&) const = default;
 };
@@ -117,7 +119,8 @@ inline void check_file_name(json_cursor const& place, std::string const& name) {
 
 /// \throws error with errc::corrupt_file that names `file` and the place in it
 /// \par Source Hugging Face transformers; `metadata` may be absent or hold other things, as there,
-///             and a `total_size` that is not a whole number counts as none
+///             and a `total_size` that is not a whole number counts as none. The Unified Checkpoint
+///             of PaddleNLP: `master_weights` beside `weight_map`
 inline hf_index parse_hf_index(std::string_view text, std::string_view file) {
     auto const document = parse_json(text, file, errc::corrupt_file);
     json_cursor const root(document, file, errc::corrupt_file);
@@ -130,6 +133,8 @@ inline hf_index parse_hf_index(std::string_view text, std::string_view file) {
     if (auto const metadata = root.find("metadata"); metadata && metadata->is_object())
         if (auto const total = metadata->find("total_size"); total && total->is_count())
             index.total_bytes = total->count();
+    if (auto const masters = root.find("master_weights"))
+        index.has_masters = masters->is_true();
     return index;
 }
 
@@ -145,7 +150,10 @@ inline std::string to_json(hf_index const& index) {
         text += json_quoted(key) + ": " + json_quoted(file);
         separator = ",\n    ";
     }
-    return text + "\n  }\n}\n";
+    text += "\n  }";
+    if (index.has_masters)
+        text += words(",\n  \"master_weights\": ", *index.has_masters ? "true" : "false");
+    return text + "\n}\n";
 }
 
 /// `7` as `00007`.

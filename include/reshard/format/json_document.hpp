@@ -43,6 +43,7 @@ public:
     bool is_object() const { return value_->is_object(); }
     bool is_array() const { return value_->is_array(); }
     bool is_string() const { return value_->is_string(); }
+    bool is_true() const { return value_->is_bool() && value_->get_bool(); }
 
     /// The member of that name, or nothing.
     std::optional<json_cursor> find(std::string_view key) const;

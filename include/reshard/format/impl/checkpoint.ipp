@@ -17,10 +17,12 @@
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/paddle/paddle.hpp>
+#include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/format/torch/deepspeed.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
@@ -58,7 +60,11 @@ inline std::string found_instead(std::vector<std::filesystem::path> const& paths
 }
 
 inline checkpoint_files find_in_directory(file_store const& files,
-                                          std::filesystem::path const& directory) {
+                                          std::filesystem::path const& directory,
+                                          std::string_view from) {
+    if (from != "huggingface" && is_unified(files, directory) &&
+        !is_there(files, directory / save_record_name))
+        return {checkpoint_kind::unified, {directory}};
     for (auto const& [name, kind] : {std::pair{hf_index_name, checkpoint_kind::index},
                                      std::pair{hf_single_name, checkpoint_kind::single}})
         if (is_there(files, directory / name))
@@ -83,12 +89,17 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
     if (!is_there(files, path))
         fail(errc::missing_file, path.string(), ": there is no such file or directory");
     if (files.find(path) == file_store::kind::directory)
-        return find_in_directory(files, path);
+        return find_in_directory(files, path, from);
     if (path.extension() != ".safetensors" && from != "safetensors")
         fail(errc::unsupported, path.string(),
              ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
              ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; say what it is by --from");
     return {checkpoint_kind::file, {path}};
+}
+
+/// The first of several names, as `first`, and how many more there are.
+std::string first_of(auto const& names, std::string const& first) {
+    return names.size() > 1 ? first + " and " + std::to_string(names.size() - 1) + " more" : first;
 }
 
 /// Tensors that grow file by file.
@@ -278,7 +289,8 @@ public:
     checkpoint_reader& operator=(checkpoint_reader const&) = delete;
 
     /// The header of one more file, which gets the next number.
-    safetensors_header open(std::filesystem::path const& path) {
+    safetensors_header open(std::filesystem::path const& path,
+                            unified_part part = unified_part::model) {
         open_file file = open_to_read(files_, path);
         safetensors_header header = read_safetensors_header(file, path.string(), options_);
         for (std::string const& warning : header.warnings)
@@ -293,7 +305,8 @@ public:
             fail(errc::corrupt_file, path.string(), ": has only what changed in the save ",
                  saves_.back(), "; open its directory, where ", save_record_name,
                  " says which saves have the rest");
-        note_aliases(aliases_, header);
+        if (part == unified_part::model)
+            note_aliases(aliases_, header);
         note_fused(header, path);
         if (result_.files.size() == 1)
             std::copy_if(header.metadata.begin(), header.metadata.end(),
@@ -323,10 +336,14 @@ public:
     }
 
     /// Adds the tensors of the last file, whole ones.
-    void add_whole(safetensors_header header) {
+    void add_whole(safetensors_header header, unified_part part = unified_part::model) {
         file_digests digests(header, last_name());
         tensors_.begin_file(header.tensors.size());
         for (safetensors_entry& entry : header.tensors) {
+            if (part != unified_part::model)
+                entry.name = key_in_part(part, entry.name);
+            else if (keeps_weights_)
+                note_weight(entry);
             file_shard shard =
                 whole_file_shard(std::move(entry), header.data_offset, digests.file());
             digest_list of_shard = digests.next(shard);
@@ -348,28 +365,58 @@ public:
 
     /// Names the files of a directory that hold more of the same checkpoint.
     ///
-    /// \par Source the Unified Checkpoint of PaddleNLP: an index, or a file, of its own for
-    ///             optimizer state and for master weights
+    /// \par Source the Unified Checkpoint of PaddleNLP: with `ignore_merge_optimizer` each rank
+    ///             writes a file of its own, of the tensors as they are there
     void find_unread(std::filesystem::path const& directory) {
-        for (std::filesystem::path const& path : files_.list(directory)) {
-            std::string const name = path.filename().string();
-            bool const is_more =
-                name.starts_with("optimizer") || name.starts_with("master_weights");
-            if (is_more && (name.ends_with(".safetensors") || name.ends_with(".index.json")))
-                result_.unread.push_back(name);
-        }
+        std::vector<std::string> read;
+        for (checkpoint_file const& file : result_.files)
+            read.push_back(file.path.filename().string());
+        result_.unread = unmerged_files(files_, directory, read);
         if (result_.unread.empty())
             return;
-        std::sort(result_.unread.begin(), result_.unread.end());
         result_.unread_reason =
-            "hold optimizer state or master weights, which are not read and would be lost; to "
-            "convert the model alone, give its files in a directory of their own";
-        warn(directory, "this is a Unified Checkpoint; only its model is read, not " +
-                            result_.unread.front() +
-                            (result_.unread.size() > 1
-                                 ? " and " + counted(result_.unread.size() - 1, "more file") +
-                                       " of optimizer state and master weights"
-                                 : ""));
+            "hold optimizer state or master weights of one rank each, or of another save, which "
+            "are "
+            "not read and would be lost; to convert the rest alone, give its files in a directory "
+            "of their own";
+        warn(directory, "not read: " + first_of(result_.unread, result_.unread.front()) +
+                            ", optimizer state or master weights of one rank each, or of another "
+                            "save");
+        if (options_.from == "huggingface") // the model alone was asked for
+            result_.unread.clear();
+    }
+
+    /// The rule for a directory that was saved to before and after the change of formats: what is
+    /// newer counts.
+    void find_older(std::filesystem::path const& directory) {
+        auto const older = older_files(files_, directory);
+        if (!older.empty())
+            warn(directory, "not read, for the Unified Checkpoint beside it counts: " +
+                                first_of(older, older.front()));
+    }
+
+    /// From now on notes which weights there are, for `share_masters`.
+    void keep_weights() { keeps_weights_ = true; }
+
+    /// The weights of 32 bits, which are there once, are their own master weights.
+    ///
+    /// \par Source the Unified Checkpoint of PaddleNLP: with `skip_save_model_weight` the master
+    ///             weights stand in the files of the model, or the model has no files
+    void share_masters(std::filesystem::path const& directory) {
+        for (std::string const& key : weights_)
+            aliases_.emplace(key_in_part(unified_part::master_weights, key), key);
+        if (!weights_.empty())
+            warn(directory,
+                 words("model and master weights are stored once: '",
+                       key_in_part(unified_part::master_weights, weights_.front()),
+                       "' is another name of '", weights_.front(), "'",
+                       weights_.size() > 1
+                           ? words(", and so of ", counted(weights_.size() - 1, "more weight"))
+                           : ""));
+        if (!without_master_.empty())
+            warn(directory, "the optimizer's index says that there are master weights, but none is "
+                            "there of " +
+                                first_of(without_master_, "'" + without_master_.front() + "'"));
     }
 
     void warn(std::filesystem::path const& path, std::string const& text) {
@@ -390,6 +437,13 @@ private:
     holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }
     std::string last_name() const { return result_.files.back().path.string(); }
 
+    void note_weight(safetensors_entry const& weight) {
+        if (weight.dtype == data_type::f32)
+            weights_.push_back(weight.name);
+        else if (weight.dtype == data_type::bf16 || weight.dtype == data_type::f16)
+            without_master_.push_back(weight.name);
+    }
+
     /// Files of one save say the same; files that were put together speak of other tensors each.
     void note_fused(safetensors_header const& header, std::filesystem::path const& path) {
         auto const text = header.metadata.find(std::string(fused_name));
@@ -405,6 +459,9 @@ private:
     std::vector<std::string> saves_;   ///< the same
     std::map<std::string, std::string> aliases_;
     std::set<std::string> fused_texts_;
+    bool keeps_weights_ = false;
+    std::vector<std::string> weights_;        ///< those of 32 bits
+    std::vector<std::string> without_master_; ///< those of less
 };
 
 /// Keys of an index, which outlives them, sorted.
@@ -466,23 +523,63 @@ inline void check_total(checkpoint_reader& reader, std::filesystem::path const& 
                               ", but the tensors have " + counted(there, "byte"));
 }
 
-inline checkpoint_metadata open_index(checkpoint_reader& reader,
-                                      std::filesystem::path const& path) {
-    hf_index const index = parse_hf_index(read_text_file(reader.files(), path), path.string());
+/// Adds the tensors of the files that an index lists.
+inline hf_index add_index(checkpoint_reader& reader, std::filesystem::path const& path,
+                          unified_part part = unified_part::model) {
+    hf_index index = parse_hf_index(read_text_file(reader.files(), path), path.string());
     auto const files = keys_by_file(index);
     for (auto const& [file, keys] : files)
         check_present(reader.files(), path, file, keys);
     std::uint64_t bytes = 0;
     for (auto const& [file, keys] : files) {
-        safetensors_header header = reader.open(path.parent_path() / file);
+        safetensors_header header = reader.open(path.parent_path() / file, part);
         check_agrees(reader, path, file, keys, header);
         bytes += header.tensors.empty() ? 0 : header.tensors.back().end;
-        reader.add_whole(std::move(header));
+        reader.add_whole(std::move(header), part);
     }
     check_total(reader, path, index, bytes);
+    return index;
+}
+
+inline checkpoint_metadata open_index(checkpoint_reader& reader,
+                                      std::filesystem::path const& path) {
+    add_index(reader, path);
     reader.check_directory(path.parent_path());
     reader.find_unread(path.parent_path());
     return reader.take("huggingface");
+}
+
+/// Adds a part of a Unified Checkpoint, and says whether its index tells of master weights.
+inline bool add_part(checkpoint_reader& reader, std::filesystem::path const& path,
+                     unified_part part) {
+    if (path.extension() == ".json")
+        return add_index(reader, path, part).has_masters.value_or(false);
+    reader.add_whole(reader.open(path, part), part);
+    return false;
+}
+
+inline checkpoint_metadata open_unified(checkpoint_reader& reader,
+                                        std::filesystem::path const& directory) {
+    auto const find = [&](unified_part part) { return find_part(reader.files(), directory, part); };
+    auto const model = find(unified_part::model);
+    auto const masters = find(unified_part::master_weights);
+    auto const optimizer = find(unified_part::optimizer);
+    if (!model || !masters)
+        reader.keep_weights();
+    if (model)
+        add_part(reader, *model, unified_part::model);
+    if (masters)
+        add_part(reader, *masters, model ? unified_part::master_weights : unified_part::model);
+    bool const says_masters = optimizer && add_part(reader, *optimizer, unified_part::optimizer);
+    if (masters ? !model : says_masters)
+        reader.share_masters(directory);
+    reader.find_unread(directory);
+    reader.find_older(directory);
+    checkpoint_metadata opened = reader.take(unified_format);
+    for (auto const& part : {model, masters, optimizer})
+        if (part && part->extension() == ".json")
+            opened.indexes.push_back(part->filename().string());
+    return opened;
 }
 
 inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesystem::path const& path,
@@ -543,9 +640,13 @@ inline constexpr checkpoint_format formats_of_files[] = {
 
 /// The first whose file is there counts.
 inline constexpr checkpoint_format formats_of_directories[] = {
-    {"", save_record_name, nullptr}, // safetensors, as in the next two
+    {"", save_record_name, nullptr}, // safetensors, as in those that follow
     {"huggingface", hf_index_name, nullptr},
     {"huggingface", hf_single_name, nullptr},
+    {unified_format, master_index_name, nullptr},
+    {unified_format, master_single_name, nullptr},
+    {unified_format, optimizer_index_name, nullptr},
+    {unified_format, optimizer_single_name, nullptr},
     {"megatron_torch_dist", megatron_metadata_name, open_torch_dist},
     {"torch_dcp", dcp_metadata_name, open_dcp},
     {"torch_save", torch_index_name, open_torch_index},
@@ -553,7 +654,8 @@ inline constexpr checkpoint_format formats_of_directories[] = {
 };
 
 RESHARD_DECL std::vector<std::string> names_of_read_formats() {
-    std::set<std::string> names{"safetensors", "sharded_safetensors", "paddle_flex"};
+    std::set<std::string> names{"safetensors", "sharded_safetensors", "paddle_flex",
+                                std::string(deepspeed_format)};
     for (checkpoint_format const& format : formats_of_files)
         names.emplace(format.name);
     for (checkpoint_format const& format : formats_of_directories)
@@ -577,8 +679,7 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
         return files->find(one) == file_store::kind::file;
     };
     for (checkpoint_format const& format : formats_of_files)
-        if ((from.empty() ? path.extension() == format.file : from == format.name) &&
-            is_file(path))
+        if ((from.empty() ? path.extension() == format.file : from == format.name) && is_file(path))
             return format.open(std::move(files), path);
     for (checkpoint_format const& format : formats_of_directories)
         if ((from.empty() || from == format.name) && is_file(path / format.file))
@@ -586,6 +687,8 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
                                : std::nullopt;
     if (files->find(path) != file_store::kind::directory)
         return std::nullopt;
+    if ((from.empty() || from == deepspeed_format) && is_deepspeed_universal(*files, path))
+        return open_deepspeed_universal(std::move(files), path);
     if (auto const metadata = find_paddle_metadata(*files, path))
         return open_paddle_flex(std::move(files), *metadata);
     if (!find_gguf_files(*files, path).empty())
@@ -596,10 +699,6 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
 /// Says what is left out when the tensors are read, so that it is not lost unseen.
 inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     checkpoint_metadata& found = opened.metadata;
-    auto const first_of = [](auto const& names, std::string const& first) {
-        return names.size() > 1 ? first + " and " + std::to_string(names.size() - 1) + " more"
-                                : first;
-    };
     if (!found.unread.empty())
         found.warnings.push_back(found.path.string() + ": " +
                                  first_of(found.unread, found.unread.front()) + " " +
@@ -641,6 +740,7 @@ RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,
     case detail::checkpoint_kind::index: return detail::open_index(reader, found.paths.front());
     case detail::checkpoint_kind::single:
         return detail::open_single(reader, found.paths.front(), "huggingface");
+    case detail::checkpoint_kind::unified: return detail::open_unified(reader, found.paths.front());
     default: return detail::open_sharded(reader, found.paths);
     }
 }

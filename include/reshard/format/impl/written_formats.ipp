@@ -9,6 +9,8 @@
 #include <reshard/format/dcp/dcp_plan.hpp>
 #include <reshard/format/numpy/npy_plan.hpp>
 #include <reshard/format/paddle/paddle_plan.hpp>
+#include <reshard/format/paddle/unified.hpp>
+#include <reshard/format/paddle/unified_plan.hpp>
 #include <reshard/format/torch/torch_tensors.hpp>
 
 #include <string>
@@ -27,6 +29,7 @@ inline constexpr written_format written_formats[] = {
     {"sharded_safetensors", "", false, nullptr},
     {"torch_dcp", "", true, plan_dcp},
     {"torch_save", ".pt", false, plan_torch_file},
+    {unified_format, "", false, plan_unified},
 };
 
 RESHARD_DECL written_format const& written_format_of(std::string_view name) {

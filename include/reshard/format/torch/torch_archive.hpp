@@ -26,11 +26,11 @@ namespace reshard::detail {
 /// The classes of storages in the module torch, and the data types of their elements. Newer data
 /// types have none.
 inline constexpr std::pair<std::string_view, data_type> torch_storages[] = {
-    {"FloatStorage", data_type::f32},       {"DoubleStorage", data_type::f64},
-    {"HalfStorage", data_type::f16},        {"BFloat16Storage", data_type::bf16},
-    {"LongStorage", data_type::i64},        {"IntStorage", data_type::i32},
-    {"ShortStorage", data_type::i16},       {"CharStorage", data_type::i8},
-    {"ByteStorage", data_type::u8},         {"BoolStorage", data_type::boolean},
+    {"FloatStorage", data_type::f32},        {"DoubleStorage", data_type::f64},
+    {"HalfStorage", data_type::f16},         {"BFloat16Storage", data_type::bf16},
+    {"LongStorage", data_type::i64},         {"IntStorage", data_type::i32},
+    {"ShortStorage", data_type::i16},        {"CharStorage", data_type::i8},
+    {"ByteStorage", data_type::u8},          {"BoolStorage", data_type::boolean},
     {"ComplexFloatStorage", data_type::c64},
 };
 

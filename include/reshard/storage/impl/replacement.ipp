@@ -40,8 +40,24 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
     return found;
 }
 
+/// True for files that trainers keep beside a checkpoint: their arguments, and the states of a
+/// learning rate's schedule, a loss's scale and generators of random numbers, of each rank or of
+/// one. They have endings of files with tensors.
+///
+/// \par Source the trainers of PaddleNLP and of Hugging Face
+inline bool is_trainer_file(std::string_view name) {
+    constexpr std::string_view known[] = {"training_args.bin", "scheduler.pdparams",
+                                          "scaler.pdparams",   "scheduler.pt",
+                                          "scaler.pt",         "rng_state.pth"};
+    constexpr std::string_view of_ranks = "rng_state_";
+    return std::ranges::find(known, name) != std::end(known) ||
+           (name.starts_with(of_ranks) && name.ends_with(".pth"));
+}
+
 /// True for the names that files with tensors, or lists of them, usually have.
 inline bool may_hold_tensors(std::string_view name) {
+    if (is_trainer_file(name))
+        return false;
     constexpr std::string_view endings[] = {
         ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
         ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
@@ -200,8 +216,7 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
              parent.string(), "; give that as the target, or another name");
 }
 
-RESHARD_DECL void check_file_target(std::filesystem::path const& target,
-                                    std::string_view ending) {
+RESHARD_DECL void check_file_target(std::filesystem::path const& target, std::string_view ending) {
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
         fail(errc::usage, target.string(),

@@ -1,0 +1,155 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PADDLE_IMPL_UNIFIED_PLAN_IPP
+#define RESHARD_FORMAT_PADDLE_IMPL_UNIFIED_PLAN_IPP
+
+#include <reshard/format/paddle/unified_plan.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/paddle/unified.hpp>
+#include <reshard/format/planned_files.hpp>
+#include <reshard/format/shard_writers.hpp>
+#include <reshard/model/optimizer_state.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// Where a tensor of a program goes: the part, and its name there.
+struct unified_place {
+    unified_part part = unified_part::model;
+    std::string name;
+};
+
+/// \post `key_in_part(part, name)` is the key
+inline unified_place unified_place_of(std::string const& key, layout const& target) {
+    for (model::state_kind const& kind : model::paddle_states()) {
+        if (!key.ends_with(kind.suffix))
+            continue;
+        std::string const weight = key.substr(0, key.size() - kind.suffix.size());
+        bool const has_weight =
+            target.find(weight) ||
+            (!kind.is_master && target.find(key_in_part(unified_part::master_weights, weight)));
+        if (!has_weight)
+            continue;
+        if (kind.is_master)
+            return {unified_part::master_weights, weight};
+        return {unified_part::optimizer, weight + "/" + kind.suffix.substr(1)};
+    }
+    return {unified_part::model, key};
+}
+
+/// The headers of the files, and the indexes.
+class unified_texts : public file_texts {
+public:
+    unified_texts(std::vector<std::string> headers,
+                  std::vector<std::pair<std::string, std::string>> indexes)
+        : headers_(std::move(headers)), indexes_(std::move(indexes)) {}
+
+    std::vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
+        return {{0, headers_[file]}};
+    }
+
+    std::vector<std::pair<std::string, std::string>> others() const override { return indexes_; }
+
+private:
+    std::vector<std::string> headers_;
+    std::vector<std::pair<std::string, std::string>> indexes_;
+};
+
+/// Puts the files of such a checkpoint together, part by part.
+class unified_planner {
+public:
+    unified_planner(layout const& target, file_choices const& choices)
+        : files_(unified_format, target, choices) {
+        for (auto& [rank, shards] : shards_by_writer(target, choices))
+            for (file_shard& shard : shards) {
+                check_whole(shard);
+                unified_place place = unified_place_of(shard.key, target);
+                parts_[place.part].push_back({std::move(place.name), std::move(shard)});
+            }
+    }
+
+    checkpoint_plan take() {
+        bool const has_masters = parts_.contains(unified_part::master_weights);
+        add(unified_part::optimizer, "optimizer", optimizer_index_name, has_masters);
+        add(unified_part::master_weights, "master_weights", master_index_name, {});
+        add(unified_part::model, "model", hf_index_name, {}); // at last: it makes it a checkpoint
+        return files_.take(
+            std::make_shared<unified_texts>(std::move(headers_), std::move(indexes_)));
+    }
+
+private:
+    struct named_shard {
+        std::string name; ///< in its file
+        file_shard shard;
+    };
+
+    static void check_whole(file_shard const& shard) {
+        check_box(shard, unified_format);
+        if (shard.global_shape && *shard.global_shape != index_vector(shard.region.shape))
+            fail(errc::unsupported, "'", shard.key, "': the layout has the shard ",
+                 box(shard.region), ", and ", unified_format,
+                 " has whole tensors alone; give no layout");
+    }
+
+    void add(unified_part part, std::string const& prefix, std::string_view index_name,
+             std::optional<bool> has_masters) {
+        std::vector<named_shard> const& shards = parts_[part];
+        if (shards.empty() && part != unified_part::model)
+            return;
+        std::vector<index_t> bytes;
+        hf_index index{{}, 0, has_masters};
+        for (named_shard const& one : shards) {
+            bytes.push_back(byte_count(element_count(one.shard.region), one.shard.dtype));
+            index.total_bytes = checked_add(*index.total_bytes, bytes.back(), "all tensors,");
+        }
+        auto const split = split_into_files(bytes);
+        for (std::size_t number = 0; number < split.size(); ++number) {
+            std::string const name = prefix + "-" + five_digits(number + 1) + "-of-" +
+                                     five_digits(split.size()) + ".safetensors";
+            add_file(name, shards, split[number]);
+            for (std::size_t const i : split[number])
+                index.weight_map.emplace(shards[i].name, name);
+        }
+        indexes_.emplace_back(index_name, to_json(index));
+    }
+
+    void add_file(std::string const& name, std::vector<named_shard> const& shards,
+                  std::vector<std::size_t> const& chosen) {
+        std::vector<file_shard> renamed;
+        for (std::size_t const i : chosen) {
+            renamed.push_back(shards[i].shard);
+            renamed.back().key = shards[i].name;
+        }
+        files_.begin_file(name, 0);
+        auto file = plan_of(renamed, {{"format", "np"}}, name);
+        for (std::size_t i = 0; i < file.order.size(); ++i) {
+            std::uint64_t const data = file.header.size();
+            files_.add(shards[chosen[file.order[i]]].shard,
+                       {data + file.tensors[i].begin, data + file.tensors[i].end});
+        }
+        files_.end_file(file.file_bytes());
+        headers_.push_back(std::move(file.header));
+    }
+
+    planned_files files_;
+    std::map<unified_part, std::vector<named_shard>> parts_;
+    std::vector<std::string> headers_;
+    std::vector<std::pair<std::string, std::string>> indexes_;
+};
+
+RESHARD_DECL checkpoint_plan plan_unified(layout const& target, file_choices const& choices) {
+    return unified_planner(target, choices).take();
+}
+
+} // namespace reshard::detail
+
+#endif

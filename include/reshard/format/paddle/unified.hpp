@@ -1,0 +1,67 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PADDLE_UNIFIED_HPP
+#define RESHARD_FORMAT_PADDLE_UNIFIED_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// The Unified Checkpoint of PaddleNLP: a directory of whole tensors in safetensors files, with an
+/// index each for the model, its master weights and its optimizer state.
+
+namespace reshard::detail {
+
+/// What the tensors of a file are to a training.
+enum class unified_part { model, master_weights, optimizer };
+
+inline constexpr std::string_view unified_format = "unified_checkpoint";
+
+/// The index of master weights, and of optimizer state.
+inline constexpr std::string_view master_index_name = "master_weights.safetensors.index.json";
+inline constexpr std::string_view optimizer_index_name = "optimizer.safetensors.index.json";
+
+/// The only file of either, where there is no index.
+inline constexpr std::string_view master_single_name = "master_weights.safetensors";
+inline constexpr std::string_view optimizer_single_name = "optimizer.safetensors";
+
+/// What stands behind the key of a parameter for its master weight.
+inline constexpr std::string_view master_key_suffix_of_paddle = ".w_0";
+
+/// The index of a part in a directory, or its only file; nothing where it has no such part.
+RESHARD_DECL std::optional<std::filesystem::path>
+find_part(file_store const& files, std::filesystem::path const& directory, unified_part part);
+
+/// Whether a directory has master weights or optimizer state.
+RESHARD_DECL bool is_unified(file_store const& files, std::filesystem::path const& directory);
+
+/// The key of a tensor that a file of a part knows by `name`: `w.w_0` for the master weight `w`,
+/// and `w.moment1_0` for `w/moment1_0` of the optimizer, so that programs see the states of `w`.
+RESHARD_DECL std::string key_in_part(unified_part part, std::string_view name);
+
+/// Files of a directory with master weights or optimizer state that are in no index: those of one
+/// rank each (`ignore_merge_optimizer`). Sorted names.
+///
+/// \param read the names of files that are
+RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
+                                                     std::filesystem::path const& directory,
+                                                     std::vector<std::string> const& read);
+
+/// Files of a directory in which PaddleNLP kept the same before it had Unified Checkpoints, or
+/// torch.save. Sorted names.
+RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
+                                                  std::filesystem::path const& directory);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/paddle/impl/unified.ipp>
+#endif
+
+#endif
