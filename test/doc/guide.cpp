@@ -589,7 +589,7 @@ void state_dicts(mpi_group const& ranks, std::filesystem::path const& directory)
     index_t const rank = ranks.rank(), size = ranks.size();
     std::vector<float> rows{1, 2, 3}, bias{4, 5};
     reshard::state_dict have;
-    have.add(equal_shares("w", data_type::f32, {size, 3}, {{0, rank, size}}),
+    have.add(equal_shares("w", data_type::f32, {1, 3}, {{0, rank, size}}),
              adapt::raw_tensor(rows.data(), {1, 3}));
     have.add(replicated("bias", data_type::f32, {2}), bias);
     // [whole_on_first]
