@@ -6,8 +6,8 @@
 #include "job_options.hpp"
 #include "json.hpp"
 #include "picture/byte_text.hpp"
+#include "program_text.hpp"
 
-#include <reshard/format/text_file.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/verify.hpp>
 
@@ -41,10 +41,10 @@ struct convert_command {
 };
 
 /// The program for the record; nothing where there is none.
-std::string program_text(job_files const& files) {
+std::string program_text(job const& all, job_files const& files) {
     if (files.program.empty())
         return {};
-    return (files.reverse ? "# in reverse:\n" : "") + detail::read_text_file(files.program);
+    return (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
 }
 
 convert_report run_convert(processes const& world, convert_command const& options,
@@ -62,7 +62,7 @@ convert_report run_convert(processes const& world, convert_command const& option
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
                                         .numbers = options.numbers,
-                                        .program = program_text(options.files),
+                                        .program = program_text(all, options.files),
                                         .base = options.base,
                                         .replicas = options.replicas,
                                         .per_rank = options.per_rank};
