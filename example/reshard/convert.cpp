@@ -107,8 +107,8 @@ std::string reuse_text(convert_report const& report, std::string const& base) {
 
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
-    checkpoint const source = open_checkpoint(world, options.files.source,
-                                             {.format = {.from = options.from}});
+    checkpoint const source =
+        open_checkpoint(world, options.files.source, {.format = {.from = options.from}});
     std::size_t warnings = say_warnings(world, source);
     check_outside(world, options.target, options.files.source);
     convert_report const report = with_force_hint(options.target, options.force, [&] {
@@ -162,8 +162,8 @@ outcome converted(processes const& world, convert_report const& report, double s
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
     if (world.rank() == 0 && report.objects > 0)
-        note("carried " + counted(static_cast<std::size_t>(report.objects), "value") +
-             " that " + (report.objects == 1 ? "is no tensor" : "are no tensors"));
+        note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
+             (report.objects == 1 ? "is no tensor" : "are no tensors"));
     if (!as_json)
         return {headline + "\n" + closing_line(report.bytes, seconds) + "\n"};
     return json_outcome({{"keys", report.keys},

@@ -61,9 +61,9 @@ RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const 
              " are not carried to other formats; leave them out");
     auto all = read_objects_();
     std::erase_if(all, [&](detail::saved_object const& one) {
-        return !one.key.empty() && std::ranges::find(metadata_.objects, one.key,
-                                                     &detail::checkpoint_object::key) ==
-                                       metadata_.objects.end();
+        return !one.key.empty() &&
+               std::ranges::find(metadata_.objects, one.key, &detail::checkpoint_object::key) ==
+                   metadata_.objects.end();
     });
     return all;
 }

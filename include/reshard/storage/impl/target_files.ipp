@@ -164,8 +164,7 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
 }
 
 /// Refuses a layout where the format has whole tensors.
-inline void check_layout_wanted(std::optional<layout> const& wanted,
-                                write_options const& options) {
+inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
     if (options.format == "huggingface" && wanted)
         fail(errc::usage, "huggingface has whole tensors, and a layout of shards is asked for; "
                           "leave out the layout, or write sharded_safetensors");
