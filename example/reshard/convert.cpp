@@ -6,8 +6,8 @@
 #include "job_options.hpp"
 #include "json.hpp"
 #include "picture/byte_text.hpp"
+#include "program_text.hpp"
 
-#include <reshard/format/text_file.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/verify.hpp>
 
@@ -43,12 +43,12 @@ struct convert_command {
 };
 
 /// The program for the record; nothing where there is none, as in files of other formats.
-std::string program_text(job_files const& files, std::string const& format) {
+std::string program_text(job const& all, job_files const& files, std::string const& format) {
     bool const has_record =
         format.empty() || format == "huggingface" || format == "sharded_safetensors";
     if (files.program.empty() || !has_record)
         return {};
-    return (files.reverse ? "# in reverse:\n" : "") + detail::read_text_file(files.program);
+    return (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
 }
 
 convert_report run_convert(processes const& world, convert_command const& options,
@@ -67,7 +67,7 @@ convert_report run_convert(processes const& world, convert_command const& option
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
                                         .numbers = options.numbers,
-                                        .program = program_text(options.files, format),
+                                        .program = program_text(all, options.files, format),
                                         .base = options.base,
                                         .replicas = options.replicas,
                                         .per_rank = options.per_rank};
@@ -179,8 +179,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<convert_command>();
     CLI::App* const command = add_command(
         app, chosen, "convert", "Read a checkpoint, transform it, and write it in another layout",
-        "  reshard convert model fused --program fuse.aoa\n"
-        "  reshard convert model step_0 --to torch_dcp\n"
+        "  reshard convert model step_0 --program fuse.aoa --to torch_dcp\n"
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
     add_written(*command, "TARGET", options->target,

@@ -16,10 +16,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -44,6 +47,29 @@ index_t bytes_of(checkpoint_metadata const& checkpoint) {
                 detail::checked_add(bytes, byte_count(element_count(tensor.shape), tensor.dtype),
                                     "the bytes of all tensors");
     return bytes;
+}
+
+/// The bytes of the tensors of each data type.
+std::map<data_type, index_t> bytes_by_dtype(checkpoint_metadata const& checkpoint) {
+    std::map<data_type, index_t> bytes;
+    for (detail::checkpoint_tensor const& tensor : checkpoint.tensors)
+        if (!checkpoint.aliases.contains(tensor.key))
+            bytes[tensor.dtype] += byte_count(element_count(tensor.shape), tensor.dtype);
+    return bytes;
+}
+
+/// The same for people, the most first; nothing where there is one.
+std::string dtype_text(checkpoint_metadata const& checkpoint) {
+    auto const all = bytes_by_dtype(checkpoint);
+    std::vector<std::pair<index_t, data_type>> sorted;
+    for (auto const& [dtype, bytes] : all)
+        sorted.emplace_back(bytes, dtype);
+    std::ranges::sort(sorted, std::greater());
+    std::string text;
+    for (auto const& [bytes, dtype] : sorted)
+        text += (text.empty() ? "of them " : ", ") + grouped(bytes) + " bytes " +
+                std::string(code(dtype));
+    return sorted.size() < 2 ? std::string() : text + "\n";
 }
 
 json::object json_of(detail::checkpoint_shard const& shard, checkpoint_metadata const& checkpoint) {
@@ -125,6 +151,14 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
                      {"bytes", bytes_of(checkpoint)},
                      {"tensors", std::move(tensors)},
                      {"metadata", std::move(metadata)}};
+    json::object dtypes;
+    for (auto const& [dtype, bytes] : bytes_by_dtype(checkpoint))
+        dtypes[code(dtype)] = bytes;
+    all["dtypes"] = std::move(dtypes);
+    if (!checkpoint.version.empty())
+        all["version"] = json_text(checkpoint.version);
+    if (checkpoint.writers != 0)
+        all["ranks"] = checkpoint.writers;
     if (!checkpoint.save.empty())
         all["save"] = checkpoint.save;
     if (!checkpoint.objects.empty())
@@ -169,21 +203,23 @@ std::string alias_text(checkpoint_metadata const& checkpoint) {
 /// \pre `checkpoint` is without its aliases as tensors
 std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
     layout const held = layout_of(checkpoint);
-    std::string text = checkpoint.path.string() + ": " + bold(checkpoint.format) + ", " +
-                       counted(checkpoint.tensors.size(), "tensor") + ", " +
-                       grouped(bytes_of(checkpoint)) + " bytes in " +
-                       counted(checkpoint.files.size(), "file") + "\n";
-    return text + record_text(checkpoint) + delta_text(checkpoint) +
+    std::string text =
+        checkpoint.path.string() + ": " + bold(checkpoint.format) +
+        (checkpoint.version.empty() ? "" : " " + detail::printable(checkpoint.version)) + ", " +
+        counted(checkpoint.tensors.size(), "tensor") + ", " + grouped(bytes_of(checkpoint)) +
+        " bytes in " + counted(checkpoint.files.size(), "file") +
+        (checkpoint.writers == 0 ? "" : ", written by " + counted(checkpoint.writers, "rank")) +
+        "\n";
+    return text + dtype_text(checkpoint) + record_text(checkpoint) + delta_text(checkpoint) +
            holder_table(held, file_names(checkpoint)) + tensor_table(held, all) +
            alias_text(checkpoint) + object_text(checkpoint);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
-    detail::safetensors_options const reading{
-        .mode = options.compatible
+    detail::safetensors_options const reading{.mode = options.compatible
                                                           ? detail::safetensors_mode::compatible
                                                           : detail::safetensors_mode::strict,
-        .from = options.from};
+                                              .from = options.from};
     checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
     say_warnings(checkpoint.warnings);
     if (!options.report.empty())

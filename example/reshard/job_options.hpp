@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "job.hpp"
 #include "page/html.hpp"
+#include "program_text.hpp"
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
@@ -68,9 +69,24 @@ inline void add_program_options(CLI::App& command, job_files& files) {
             ->capture_default_str();
 }
 
+/// `--set`, any number of times.
+inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
+    return command
+        .add_option("--set", files.settings,
+                    "A number that the program leaves open, such as num_attention_heads=32; "
+                    "otherwise that of the config.json beside the source")
+        ->expected(1)
+        ->take_all()
+        ->check(complaint_about_setting, "");
+}
+
 inline CLI::Option* add_program(CLI::App& command, job_files& files) {
     add_program_options(command, files);
-    return command.add_option("--program", files.program, "A file with AOA statements");
+    CLI::Option* const program = command.add_option(
+        "--program", files.program,
+        "A file with AOA statements, or @NAME for one of those that reshard programs lists");
+    add_settings(command, files)->needs(program);
+    return program;
 }
 
 inline CLI::Option* add_source(CLI::App& command, invocation& chosen, job_files& files) {
@@ -99,8 +115,12 @@ inline void add_reverse(CLI::App& command, job_files& files, CLI::Option* progra
         "--reverse", files.reverse,
         "The program is written in the other direction: the source is what it makes");
     reverse->needs(program);
-    for (CLI::Option* const allowance : add_reversing(command, files))
-        allowance->needs(reverse);
+    auto const allowances = add_reversing(command, files);
+    command.parse_complete_callback([&files, allowances] {
+        for (CLI::Option const* const one : allowances)
+            if (one->count() > 0 && !runs_backwards(files))
+                throw CLI::RequiresError(one->get_name(), "--reverse");
+    });
 }
 
 inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string const& what) {

@@ -78,8 +78,10 @@ done
 mkdir out/foreign
 file out/foreign/shard-00001-model-00001-of-00001.safetensors '{"w": {"dtype": "F32", "shape": [4], "offset": [0], "global": [4]}}'
 refuses 3 '^out/foreign/new: lies in the checkpoint out/foreign, ' convert out/foreign out/foreign/new
-refuses 2 "^reshard convert: TARGET: .*'out/new.safetensors' is the name of a file, .* reshard merge; see" \
-    convert model out/new.safetensors --force
+succeeds 1 convert model out/new.safetensors
+succeeds 1 inspect out/new.safetensors --json
+expects output 'd["format"]' safetensors
+rm out/new.safetensors
 refuses 2 "^reshard synthesize: DIR: .*'out/new.safetensors' is the name of a file" \
     synthesize smollm2-135m out/new.safetensors
 rm -r out/model out/foreign

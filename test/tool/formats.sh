@@ -13,7 +13,7 @@ converted() {
     succeeds 1 inspect "$path" --json
     expects output "d['format']" "$format"
     rm -rf target
-    succeeds "$ranks" convert "$path" target --verify
+    succeeds "$ranks" convert "$path" target --verify --no-objects
     succeeds 1 diff --data "$path" target
     grep -q '^equal' output || report "$path is not what it was converted into"
 }
@@ -26,7 +26,7 @@ converted 3 torch_save torch/torch-2.15/state_dict.pth
 converted 1 torch_save torch/torch-2.15/bin
 converted 3 paddle_flex paddle/paddle-3.3/flattened
 converted 1 paddle_flex paddle/paddle-3.3/safetensors
-converted 1 paddle_save paddle/paddle-3.3/model.pdparams
+converted 1 paddle_params paddle/paddle-3.3/model.pdparams
 converted 1 npy npy/fortran.npy
 converted 1 npz npy/stored.npz
 converted 3 gguf gguf/types.gguf
@@ -35,11 +35,25 @@ converted 1 unified_checkpoint unified/skip_save_model_weight
 converted 3 deepspeed_universal deepspeed/ds-0.19/zero_1
 converted 1 deepspeed_universal deepspeed/ds-0.19/zero_3
 
-# What is left out is told, and refused where warnings are.
+# What would be lost is refused, and listed.
 succeeds 1 inspect "$formats/torch/torch-2.15/nested.pt" --json
-grep -q "values that are no tensors are left out: 'list.1.1' and" errors || report "no warning of objects"
 expects output "'epoch' in d['objects'] and 'lr' in d['objects']" True
-refuses 3 "\-\-strict-warnings" convert "$formats/torch/torch-2.15/nested.pt" out/nested --strict-warnings
+refuses 3 "'list.1.1' and 11 more are no tensors, .* leave out .* \(--no-objects" \
+    convert "$formats/torch/torch-2.15/nested.pt" out/nested
+refuses 3 "values of gguf are not carried" convert "$formats/gguf/types.gguf" out/gguf --to torch_dcp
+succeeds 3 convert "$formats/torch/torch-2.15/nested.pt" carried --to torch_dcp
+grep -q 'note: carried 12 values that are no tensors' errors || report "objects are not said to be carried"
+succeeds 1 inspect carried --json
+expects output "len(d['objects']), d['format'], 'epoch' in d['objects']" "(12, 'torch_dcp', True)"
+
+# A format may be named, and is what it is said to be.
+cp "$formats/npy/stored.npz" unnamed
+refuses 3 "unnamed: .* say what it is by --from" convert unnamed out/unnamed
+succeeds 1 inspect unnamed --from npz
+refuses 3 "is of the format paddle_flex, and not huggingface" \
+    inspect "$formats/paddle/paddle-3.3/safetensors" --from huggingface
+refuses 3 "does not begin as a GGUF file does" inspect "$formats/torch/torch-2.15/state_dict.pth" --from gguf
+refuses 2 "reshard convert: --to: zarr not in" convert unnamed out/unnamed --from npz --to zarr
 refuses 3 "Q8_0.* quantised types, which are not read" convert "$formats/gguf/quantized.gguf" out/quantized
 succeeds 1 inspect "$formats/gguf/quantized.gguf"
 grep -q "not read: tensor 'Q8_0.weight' (Q8_0 \[2, 64\])" output || report "a quantised tensor is not listed"
@@ -67,7 +81,9 @@ expects output "sorted(d['tensors'])" "['emb.weight', 'mlp.weight', 'norm.weight
 echo 'model.weight -> w' >rename.aoa
 echo 'model.bias -> b, dtype="float64"' >>rename.aoa
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "w", "shard": {"tp": 1}}, {"match": "**", "shard": {}}]}' >two.json
-succeeds 3 convert "$formats/torch/torch-2.15/nested.pt" sharded --program rename.aoa --layout two.json
+succeeds 3 convert "$formats/torch/torch-2.15/nested.pt" sharded --program rename.aoa --layout two.json --no-objects
+refuses 2 "one file holds whole tensors" convert "$formats/torch/torch-2.15/nested.pt" out/one.npz \
+    --program rename.aoa --layout two.json --no-objects
 succeeds 1 inspect sharded --json
 expects output "[[s['shape'] for s in d['tensors'][k]['shards']] for k in 'wb']" "[[[2, 2], [2, 1]], [[2]]]"
 expects output "d['tensors']['b']['dtype']" F64

@@ -14,9 +14,9 @@ echo 'optim.step -> only' >one.aoa
 grep -ao '"[^"]*": {"dtype"' llama.safetensors | cut -d'"' -f2 | grep -v '^optim.step$' | sed 's/$/ -> _/' >>one.aoa
 echo '{"mesh": [["tp", 2], ["dp", 3]], "rules": [{"match": "**.exp_avg*", "shard": {"dp": {"axis": 0, "split": "ceil"}}},
     {"match": "**.q_proj.weight", "shard": {"tp": 0}}, {"match": "**"}]}' >layout.json
-declare -A path=([gguf]=$data/formats/llama/model.gguf [paddle_save]=$data/formats/llama/model.pdparams
+declare -A path=([gguf]=$data/formats/llama/model.gguf [paddle_params]=$data/formats/llama/model.pdparams
     [safetensors]=llama.safetensors [npy]=one.npy [npz]=model.npz [torch_save]=model.pt)
-read_formats="gguf huggingface megatron_torch_dist npy npz paddle_flex paddle_save safetensors sharded_safetensors torch_dcp torch_save"
+read_formats="gguf huggingface megatron_torch_dist npy npz paddle_flex paddle_params safetensors sharded_safetensors torch_dcp torch_save"
 written_formats="huggingface megatron_torch_dist npy npz paddle_flex safetensors sharded_safetensors torch_dcp torch_save"
 
 # options_of FORMAT: what a conversion into it is told besides.

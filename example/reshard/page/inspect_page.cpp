@@ -57,14 +57,15 @@ std::string inspect_page(checkpoint_metadata const& checkpoint,
                          boost::json::object const& document) {
     layout const held = layout_of(detail::without_aliases(checkpoint));
     std::vector<std::string> const names = file_names(checkpoint);
-    html const facts =
-        element("div",
-                fact(checkpoint.format, "format") +
-                    fact(grouped(static_cast<index_t>(held.tensors.size())), "tensors") +
-                    fact(byte_text(document.at("bytes").to_number<index_t>()), "of tensors") +
-                    fact(grouped(static_cast<index_t>(names.size())), "files") +
-                    fact(checkpoint.save.empty() ? "no" : "yes", "a complete save with a record"),
-                "class=\"facts\"");
+    html const facts = element(
+        "div",
+        fact(checkpoint.format,
+             checkpoint.version.empty() ? "format" : "format, version " + checkpoint.version) +
+            fact(grouped(static_cast<index_t>(held.tensors.size())), "tensors") +
+            fact(byte_text(document.at("bytes").to_number<index_t>()), "of tensors") +
+            fact(grouped(static_cast<index_t>(names.size())), "files") +
+            fact(checkpoint.save.empty() ? "no" : "yes", "a complete save with a record"),
+        "class=\"facts\"");
     return html_page("Checkpoint " + checkpoint.path.string(),
                      facts + section("Who holds what", layout_part({held, "file", names})) +
                          tensors_part(held) + texts_part(checkpoint),

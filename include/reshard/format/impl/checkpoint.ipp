@@ -323,6 +323,7 @@ public:
             save_record const written = read_save_record(files_, record);
             check_save(written, found_, saves_, directory.string());
             result_.save = written.save;
+            result_.writers = written.ranks;
             aliases_ = written.aliases;
             return;
         }
@@ -633,8 +634,8 @@ inline constexpr checkpoint_format formats_of_files[] = {
     {"npy", ".npy", open_npy},
     {"npz", ".npz", open_npz},
     {"gguf", ".gguf", open_gguf},
-    {"paddle_save", ".pdparams", open_paddle_file},
-    {"paddle_save", ".pdopt", open_paddle_file},
+    {"paddle_params", ".pdparams", open_paddle_file},
+    {"paddle_params", ".pdopt", open_paddle_file},
 };
 
 /// The first whose file is there counts.

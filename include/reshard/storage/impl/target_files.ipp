@@ -163,15 +163,12 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
     return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
 }
 
-/// Refuses a layout where the format has whole tensors, or none where it has shards.
+/// Refuses a layout where the format has whole tensors.
 inline void check_layout_wanted(std::optional<layout> const& wanted,
                                 write_options const& options) {
     if (options.format == "huggingface" && wanted)
         fail(errc::usage, "huggingface has whole tensors, and a layout of shards is asked for; "
                           "leave out the layout, or write sharded_safetensors");
-    if (options.format == "sharded_safetensors" && !wanted)
-        fail(errc::usage, "sharded_safetensors has shards of a layout; give one, or write "
-                          "huggingface");
 }
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
@@ -201,10 +198,11 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         check_single_file(wanted, options);
         return plan_file(without_keys(catalog_of(program), aliases), choices);
     }
-    if (!wanted)
+    if (!wanted && options.format != "sharded_safetensors")
         return plan_huggingface(without_keys(catalog_of(program), aliases), options.most_file_bytes,
                                 choices);
-    layout const written = without_keys(*wanted, aliases);
+    layout const written =
+        without_keys(wanted ? *wanted : layout_of_whole(catalog_of(program)), aliases);
     if (!options.partial)
         check_complete(written);
     return plan_sharded(written, choices);

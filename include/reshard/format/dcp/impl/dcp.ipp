@@ -18,6 +18,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +65,7 @@ public:
         read_places(values_->member(root, "storage_data", "the metadata"));
         check_all_placed();
         read_flattened(root);
+        read_version(root);
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         sort_tensors();
         auto read_objects = [files = files_, names = result_.files, objects = result_.objects] {
@@ -155,6 +157,17 @@ private:
             }
             shard.region = {offset, block};
         }
+    }
+
+    void read_version(pickle_value root) {
+        auto const version = values_->find_member(root, "version", "the metadata");
+        if (version && version->what == kind::text)
+            result_.version = values_->text(*version, "the version");
+        std::set<std::string> ranks; // __R_0.distcp is of rank R
+        for (checkpoint_file const& file : result_.files)
+            if (std::string const name = file.path.filename().string(); name.starts_with("__"))
+                ranks.insert(name.substr(2, name.find('_', 2) - 2));
+        result_.writers = static_cast<holder_t>(ranks.size());
     }
 
     /// The place among what `state_dict_metadata` lists, or the one behind the last.

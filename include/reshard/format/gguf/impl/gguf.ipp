@@ -87,6 +87,8 @@ public:
     /// How many files the model is in, as this one says.
     std::uint64_t files() const { return files_; }
 
+    std::uint64_t version() const { return version_; }
+
 private:
     /// A tensor before it is known where the data begin.
     struct entry {
@@ -105,12 +107,12 @@ private:
         input_.append(magic, 4);
         if (magic != "GGUF")
             fail(errc::corrupt_file, name_, ": does not begin as a GGUF file does");
-        auto const version = input_.number(4);
-        if (version == 0x02000000 || version == 0x03000000)
+        version_ = input_.number(4);
+        if (version_ == 0x02000000 || version_ == 0x03000000)
             fail(errc::unsupported, name_,
                  ": its numbers are big-endian, and only little-endian ones are read");
-        if (version != 2 && version != 3)
-            fail(errc::unsupported, name_, ": is of version ", version,
+        if (version_ != 2 && version_ != 3)
+            fail(errc::unsupported, name_, ": is of version ", version_,
                  ", and those of 2 and 3 are read");
         tensor_count_ = input_.number(8);
         value_count_ = input_.number(8);
@@ -251,6 +253,7 @@ private:
     file_reader input_;
     whole_tensors& all_;
     std::vector<std::string>& unread_;
+    std::uint64_t version_ = 0;
     std::uint64_t tensor_count_ = 0;
     std::uint64_t value_count_ = 0;
     std::uint64_t alignment_ = 32;
@@ -264,17 +267,20 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
                                          std::vector<std::filesystem::path> const& parts) {
     whole_tensors all(std::move(files), "gguf", path);
     std::vector<std::string> unread;
+    std::string version;
     for (std::filesystem::path const& part : parts) {
         all.begin_file(part);
         auto const file = all.files().open(part);
         gguf_reader reader(*file, part.string(), all, unread);
         reader.read();
+        version = std::to_string(reader.version());
         if (reader.files() > 1 && reader.files() != parts.size())
             fail(errc::missing_file, part.string(), ": is one of ", reader.files(), " files, and ",
                  parts.size() == 1 ? "it alone is" : std::to_string(parts.size()) + " are",
                  " there; open a directory with all of them");
     }
     opened_checkpoint opened = all.take();
+    opened.metadata.version = std::move(version);
     opened.metadata.unread = std::move(unread);
     if (!opened.metadata.unread.empty())
         opened.metadata.unread_reason = "are of quantised types, which are not read; convert from "

@@ -18,8 +18,8 @@
 
 namespace reshard::detail {
 
-/// Refuses what is not written as `open_dcp` reads it.
-inline void check_backend(file_store const& files, std::filesystem::path const& metadata) {
+/// The version, where it is written as `open_dcp` reads it.
+inline std::string checked_version(file_store const& files, std::filesystem::path const& metadata) {
     std::string const name = metadata.string();
     auto const document = parse_json(read_text_file(files, metadata), name, errc::corrupt_file);
     json_cursor const root(document, name, errc::corrupt_file);
@@ -30,6 +30,7 @@ inline void check_backend(file_store const& files, std::filesystem::path const& 
     index_t const version = root.at("sharded_backend_version").count();
     if (version != 1)
         fail(errc::unsupported, name, ": is of version ", version, " of torch_dist, and 1 is read");
+    return std::to_string(version);
 }
 
 /// Adds tensors and objects of another checkpoint, whose store shows the files of both.
@@ -84,11 +85,12 @@ inline opened_checkpoint with_whole(opened_checkpoint opened,
 
 RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& metadata) {
-    check_backend(*files, metadata);
+    std::string const version = checked_version(*files, metadata);
     std::filesystem::path const directory = metadata.parent_path();
     std::shared_ptr<file_store const> const below = files;
     opened_checkpoint all = open_dcp(std::move(files), directory / dcp_metadata_name);
     all.metadata.format = "megatron_torch_dist";
+    all.metadata.version = version;
     all.metadata.indexes.push_back(metadata.filename().string());
     all.metadata.indexes.emplace_back("integrity.json");
     std::filesystem::path const common = directory / megatron_common_name;

@@ -130,6 +130,7 @@ public:
                 refuse("tensor '", tensor.key, "' is in no file of storage_metadata");
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         sort_by_key(result_.tensors);
+        result_.writers = static_cast<holder_t>(result_.files.size()); // each rank writes one
         return {std::move(result_), std::move(files)};
     }
 
@@ -333,7 +334,7 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     auto const file = files->open(path);
     pickle const values(*file, path.string(), {0, file->facts().bytes}, paddle_names);
     pickled_arrays const arrays(values);
-    whole_tensors all(std::move(files), "paddle_save", path);
+    whole_tensors all(std::move(files), "paddle_params", path);
     all.begin_file(path);
     std::map<std::uint64_t, std::string> firsts; // by where their elements are
     for (named_value const& one : named_values(values)) {
