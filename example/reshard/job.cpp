@@ -4,6 +4,7 @@
 #include "backwards.hpp"
 #include "findings.hpp"
 #include "program_text.hpp"
+#include "renames.hpp"
 #include "report.hpp"
 #include "spec.hpp"
 
@@ -24,9 +25,27 @@ using namespace reshard;
 
 namespace {
 
+/// The keys that a target names; a layout of rules names none.
+std::vector<std::string> keys_wanted(job_files const& files) {
+    if (files.target.empty())
+        fail(errc::usage, "reshard: --names is for a target with names, and none is given");
+    detail::layout_file const wanted = read_target(files.target);
+    if (detail::needs_shapes(wanted))
+        fail(errc::usage, files.target,
+             ": --names is for a target with names, and this one has rules");
+    std::vector<std::string> keys;
+    for (detail::layout_row const& row : detail::table_of(wanted, catalog()).rows)
+        keys.push_back(row.key);
+    return keys;
+}
+
 /// Reads the program of a job, and notes what its text does not say.
 aoa::program read_program(job& all, catalog const& source, job_files const& files) {
-    all.written = read_program_text(files, source);
+    all.written = has_renames(files)
+                      ? program_of_renames(files, source,
+                                           files.names.empty() ? std::vector<std::string>()
+                                                               : keys_wanted(files))
+                      : read_program_text(files, source);
     return files.program.empty() ? aoa::program() : aoa::parse(all.written.text, files.program);
 }
 
@@ -363,6 +382,8 @@ job make_job(layout const& source, job_files const& files) {
     catalog const from = catalog_of(source);
     job all = files.target.empty() ? make_job_without_target(source, from, files)
                                    : make_job_with_target(source, from, files);
+    if (files.program.empty() || has_renames(files))
+        add_hints_of_names(all.lowered.findings, from);
     if (!all.written.note.empty())
         all.notes.push_back(
             unplaced(aoa::severity::note, program_values_code, {}, all.written.note));

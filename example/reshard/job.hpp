@@ -25,6 +25,8 @@ struct job_files {
     std::string target;
     std::string program;                    ///< a file, or `@` and the name of one of the tool's
     std::vector<std::string> settings = {}; ///< `NAME=NUMBER`, for gaps of the program
+    std::vector<std::string> names = {};    ///< tables for names that the target has otherwise
+    std::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
     bool partial = false;         ///< the target's shards may share elements, and leave some out
     std::string strict;           ///< the name of a strictness, or empty
     bool strict_warnings = false; ///< a warning is refused

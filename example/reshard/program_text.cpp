@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "program_text.hpp"
+#include "renames.hpp"
 #include "stock_programs.hpp"
 
 #include <reshard/format/text_file.hpp>
@@ -210,6 +211,8 @@ private:
 } // namespace
 
 std::string stored_program(std::string const& program) {
+    if (program == renames_program)
+        return {}; // it is nowhere
     return is_stock(program) ? std::string(find_stock_program(program.substr(1)).text)
                              : detail::read_text_file(program);
 }

@@ -48,9 +48,42 @@ RESHARD_DECL std::vector<renamed_key> renamed_masters(std::vector<std::string> c
 RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> const& renamed,
                                  catalog const& stored);
 
+/// Names that frameworks, or their versions, give the same tensor.
+struct name_table {
+    std::string_view name;
+    std::string_view description;
+    /// The other names of a key; none where the table does not know it.
+    std::vector<std::string> (*others)(std::string_view key);
+};
+
+/// All tables: `master-weights`, `slices`, `separators`, `wrappers`.
+RESHARD_DECL std::vector<name_table> const& name_tables();
+
+/// \throws error with errc::usage for a name that no table has, with all that there are
+RESHARD_DECL name_table const& find_name_table(std::string_view name);
+
+/// The wanted keys that `stored` has under another name of this table only, in their order. A key
+/// of which it has several other names is left out: nobody knows which is meant.
+RESHARD_DECL std::vector<renamed_key>
+renamed_by(name_table const& table, std::vector<std::string> const& wanted, catalog const& stored);
+
+/// A program, for `options::program`, that fills each wanted tensor by its name, or where that is
+/// not stored, by the name of the first of these tables that finds it. What was renamed is told, on
+/// every rank.
+///
+/// \throws error with errc::usage as `find_name_table`
+RESHARD_DECL std::function<mapping(catalog const&, catalog const*)>
+program_by_names(std::vector<std::string> const& tables,
+                 std::function<void(name_table const&, renamed_key const&)> tell = {});
+
 } // namespace reshard::model
 
 namespace reshard::detail {
+
+/// `'a/b' by the names of 'separators'`, and how many more: which tables would find keys that are
+/// not stored. Nothing where none would.
+RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
+                                       catalog const& stored);
 
 inline constexpr std::string_view master_suffix = "_fp32_master";
 inline constexpr std::string_view master_segment = "master_weights.";
