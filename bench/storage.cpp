@@ -393,7 +393,7 @@ private:
             many.dtype = data_type::f16;
         matrices const one{1, {many.count * many.shape[0], many.shape[1]}, many.dtype};
         for (char const* const format :
-             {"torch_dcp", "megatron_torch_dist", "torch_save", "npz", "npy"})
+             {"torch_dcp", "megatron_torch_dist", "paddle_flex", "torch_save", "npz", "npy"})
             if (is_asked(format))
                 write_other(where, format, format == std::string("npy") ? one : many);
         if (is_asked("gguf"))
@@ -458,9 +458,12 @@ private:
         removing("saved")();
         std::uint64_t const size = want.memory().size();
         std::uint64_t const before = boost::mpi::scan(ranks_, size, std::plus<>()) - size;
-        compare(where, {name, "mmap", theirs, {[&] {
-                            ::bench::copy_mapped(other, before, want.memory());
-                        }}});
+        contestant const copy{[&] { ::bench::copy_mapped(other, before, want.memory()); }};
+        contestant const mapped{
+            [&] { load(world_, open_checkpoint(world_, other, {.mapped = true}), want.views()); }};
+        compare(where, {name, "mmap", theirs, copy});
+        compare(where, {name, "mmap", mapped, copy}, "_mapped");
+        require(!had || want.memory() == had->memory(), "a load gives other elements");
         on_first([&] { std::filesystem::remove_all(other); });
     }
 
@@ -504,9 +507,11 @@ private:
         return values[values.size() / 2];
     }
 
-    void compare(std::string const& where, contest const& both) {
+    /// \param ending what its lines have behind the name of the case
+    void compare(std::string const& where, contest both, char const* ending = "") {
         if (!is_asked(both.name))
             return;
+        both.name += ending;
         std::vector<double> ours, reference;
         seconds(both.reference);
         both.ours.before();
