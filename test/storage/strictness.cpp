@@ -171,8 +171,7 @@ BOOST_AUTO_TEST_CASE(a_name_of_another_framework_is_said_and_taken_where_it_is_a
                   told.push_back(one.wanted + " " + one.stored + " " + std::string(table.name));
               })});
     BOOST_TEST((told == std::vector<std::string>{"l.w l/w separators"}));
-    held const expected({stored});
-    BOOST_TEST(target.memory(0) == expected.memory(0), boost::test_tools::per_element());
+    BOOST_TEST((target.memory(0) == content_of(stored)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,14 +21,6 @@
 
 namespace reshard::model {
 
-/// The name that another version gives a master weight: `opt.w_fp32_master_0` for
-/// `opt.master_weights.w`, and the reverse, in which the segment is the second. Nothing for other
-/// keys.
-///
-/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries these names for keys that
-///             are missing
-RESHARD_DECL std::optional<std::string> other_master_name(std::string_view key);
-
 /// A key that is wanted, and the name under which the tensor is stored.
 struct renamed_key {
     std::string wanted;
@@ -36,11 +28,6 @@ struct renamed_key {
 
     bool operator==(renamed_key const&) const = default;
 };
-
-/// The wanted keys that `stored` has under another version's name only, in their order: to be
-/// reported, never taken in silence.
-RESHARD_DECL std::vector<renamed_key> renamed_masters(std::vector<std::string> const& wanted,
-                                                      catalog const& stored);
 
 /// Defines each of these keys as the tensor that is stored under its other name.
 ///
@@ -57,6 +44,9 @@ struct name_table {
 };
 
 /// All tables: `master-weights`, `slices`, `separators`, `wrappers`.
+///
+/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries other names of master weights
+///             for keys that are missing, without a word
 RESHARD_DECL std::vector<name_table> const& name_tables();
 
 /// \throws error with errc::usage for a name that no table has, with all that there are
