@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory_resource>
 #include <numeric>
 #include <string>
@@ -576,6 +577,80 @@ void states(mpi_group const& group, std::filesystem::path const& directory) {
            "aliases");
 }
 
+/// What an optimizer keeps of a parameter that it knows by its memory.
+struct adam_moment {
+    float const* parameter;
+    std::vector<float> moment;
+};
+
+/// Rows of `w` on each rank, a bias on all.
+void state_dicts(mpi_group const& ranks, std::filesystem::path const& directory) {
+    auto const there = [&](char const* name) { return directory / name; };
+    index_t const rank = ranks.rank(), size = ranks.size();
+    std::vector<float> rows{1, 2, 3}, bias{4, 5};
+    reshard::state_dict have;
+    have.add(equal_shares("w", data_type::f32, {size, 3}, {{0, rank, size}}),
+             adapt::raw_tensor(rows.data(), {1, 3}));
+    have.add(replicated("bias", data_type::f32, {2}), bias);
+    // [whole_on_first]
+    // All tensors of the job, whole, on the first rank alone.
+    reshard::catalog const all =
+        catalog_of(gather_layout(ranks, have.descriptors()));
+    std::map<std::string, std::vector<std::byte>> memory;
+    reshard::state_dict full;
+    if (ranks.rank() == 0)
+        for (reshard::catalog_entry const& tensor : all) {
+            auto const shard =
+                reshard::replicated(tensor.key, tensor.dtype, tensor.shape);
+            auto& bytes = memory[tensor.key];
+            bytes.resize(static_cast<std::size_t>(
+                byte_count(element_count(tensor.shape), tensor.dtype)));
+            full.add(shard, reshard::tensor_view{
+                                bytes.data(), tensor.dtype, tensor.shape,
+                                row_major_strides(tensor.shape)});
+        }
+    redistribute(ranks, have, full);
+    // [/whole_on_first]
+    rows.assign(3, 0);
+    // [from_first]
+    // What the first rank has alone, in any layout on all ranks.
+    redistribute(ranks, full, have);
+    // [/from_first]
+    expect(full.size() == (rank == 0 ? 2u : 0u), "whole_on_first");
+    expect(rows == std::vector<float>({1, 2, 3}), "from_first");
+    auto const is_frozen = [](std::string const& key) { return key == "bias"; };
+    // [frozen]
+    reshard::state_dict trained;
+    for (auto const& [shard, tensor] : have)
+        if (!is_frozen(shard.key))
+            trained.add(shard, tensor);
+    // [/frozen]
+    expect(trained.size() == 1, "frozen");
+    std::vector<adam_moment> optimizer{{rows.data(), {7, 8, 9}}};
+    // [state_of]
+    // Each parameter's moment lies as the parameter does: `w.exp_avg`.
+    for (auto& [parameter, moment] : optimizer) {
+        auto const shard =
+            reshard::model::state_of(have, parameter, {.suffix = ".exp_avg"});
+        trained.add(
+            shard, reshard::adapt::raw_tensor(moment.data(), local_shape(shard)));
+    }
+    // [/state_of]
+    trained.check();
+    expect(trained[1].descriptor.key == "w.exp_avg", "state_of");
+    // [this_layout_only]
+    // One file a rank, which the same ranks load as they are.
+    save(ranks, trained, there("as_it_is"),
+         {.writing = {.this_layout_only = true}});
+    load(ranks, open_checkpoint(ranks, there("as_it_is")), trained);
+    // Then for any layout.
+    auto const saved = open_checkpoint(ranks, there("as_it_is"));
+    convert(ranks, saved, there("whole"));
+    // [/this_layout_only]
+    expect(open_checkpoint(ranks, there("whole")).metadata().tensors.size() == 2,
+           "this_layout_only");
+}
+
 /// A program in which each pass is one of AOA's steps.
 void aoa_steps() {
     catalog const source = catalog_of(spread_over(2));
@@ -620,6 +695,7 @@ int main(int argc, char** argv) {
         known_layouts(group);
         checkpoints(group, directory);
         states(group, directory);
+        state_dicts(group, directory);
         aoa_steps();
     } catch (error const& problem) {
         std::cout << problem.what() << '\n';

@@ -25,7 +25,7 @@ ROOMS = {
     "expr": ["core", "group", "layout"],
     "plan": ["core", "group", "layout", "copy", "expr"],
     "aoa": ["core", "layout", "expr"],
-    "model": ["core", "layout", "expr"],
+    "model": ["core", "layout", "tensor", "expr"],
     "adapt": ["core", "tensor"],
     "format": ["core", "layout", "os", "expr", "model"],
     "bind": ["core", "group", "layout", "tensor", "copy", "expr", "plan"],

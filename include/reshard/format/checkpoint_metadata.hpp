@@ -139,6 +139,8 @@ struct checkpoint_metadata {
     std::vector<std::string> indexes{};
     /// What the files have beside tensors, in the order of the metadata. It is not read.
     std::vector<detail::checkpoint_object> objects{};
+    /// Of a save for its own layout only, whose shards each file has; empty: it is for any layout.
+    std::vector<holder_t> this_layout_only{};
 
     bool operator==(checkpoint_metadata const&) const = default;
 };

@@ -69,6 +69,7 @@ struct save_facts {
     std::map<std::string, double> numbers; ///< what the job says of it, as its step and its loss
     std::vector<std::string> needs{};      ///< ids of the saves without which it cannot be read
     std::string program{};                 ///< the text of what made the tensors, if it is known
+    bool this_layout_only = false;         ///< loads of another layout are refused
 
     bool operator==(save_facts const&) const = default;
 };

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/sharding.hpp>
+#include <reshard/tensor/state_dict.hpp>
 
 #include <optional>
 #include <string>
@@ -54,6 +55,60 @@ RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& param
 /// The state of all parameters, in their order.
 RESHARD_DECL std::vector<tensor_sharding> states_of(std::vector<tensor_sharding> const& parameters,
                                                     std::vector<state_kind> const& kinds);
+
+} // namespace reshard::model
+
+namespace reshard::detail {
+
+/// Looks for the parameter whose elements begin at an address.
+class parameter_search {
+public:
+    /// \pre `kind` outlives this, as do the shards that are looked at
+    parameter_search(void const* address, model::state_kind const& kind)
+        : address_(address), kind_(kind) {}
+
+    RESHARD_DECL void look_at(shard_descriptor const& parameter, const_tensor_view const& elements);
+
+    /// The state of the one that was found.
+    ///
+    /// \throws error with errc::unknown_key where there was none, errc::memory_overlap for several
+    RESHARD_DECL shard_descriptor state() const;
+
+private:
+    std::string who() const;
+    shard_descriptor const& only_one() const;
+
+    void const* address_;
+    model::state_kind const& kind_;
+    std::vector<shard_descriptor const*> found_;
+    std::vector<shard_descriptor const*> empty_;
+    shard_descriptor const* around_ = nullptr; ///< has the address, but does not begin there
+};
+
+} // namespace reshard::detail
+
+namespace reshard::model {
+
+/// What this rank holds of a state, given what it holds of the parameter whose elements begin at
+/// `address`: the same part of a tensor of the same shape, or all of a scalar. So an optimizer that
+/// knows its parameters by their memory, and not by their names, describes what it has.
+///
+/// A shard without elements counts only where no other begins at the address. Of a parameter of
+/// several shards, each has its own address. `is_master` is not looked at.
+///
+/// \throws error with errc::unknown_key where no parameter begins at the address, or none may, at a
+///         null one; it names the parameter that the address lies in, if there is one; with
+///         errc::memory_overlap where several begin there, naming two; and the first of `parameters`
+/// \par Source Megatron-Core's get_param_id_to_sharded_param_map and optim_state_to_sharding_state
+template <class View>
+shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& parameters,
+                          void const* address, state_kind const& kind) {
+    parameters.check();
+    reshard::detail::parameter_search search(address, kind);
+    for (auto const& [parameter, elements] : parameters)
+        search.look_at(parameter, elements);
+    return search.state();
+}
 
 } // namespace reshard::model
 

@@ -29,6 +29,14 @@ void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& 
         take(i);
 }
 
+/// What the record of a save that is complete now says of it.
+inline save_facts facts_of(write_options const& how) {
+    return {.completed = std::time(nullptr),
+            .numbers = how.numbers,
+            .program = how.program,
+            .this_layout_only = how.this_layout_only};
+}
+
 /// The target, if the checkpoint can be written there: a single file is in the file system, and no
 /// delta.
 ///
@@ -99,8 +107,7 @@ public:
         std::string const salt =
             gather_values(world, how_.digests ? std::string() : random_text()).front();
         agree_on(world, [&] {
-            sealed = seal_runs(files_.plan(), all, salt,
-                               {std::time(nullptr), how_.numbers, {}, how_.program}, base_.get());
+            sealed = seal_runs(files_.plan(), all, salt, facts_of(how_), base_.get());
             for_each_own_file(files_.plan(), world.rank(), world.size(),
                               [&](holder_t i) { files_.finish(i, sealed); });
             put_delta_headers(files_, sealed, files_.own_delta_file());

@@ -66,6 +66,12 @@ struct write_options {
     /// As `replicas`, in files that are named after their ranks, counted from 0:
     /// `rank-00000.safetensors`.
     bool per_rank = false;
+    /// As `per_rank`, for a job that goes on as it was: a load by name finds all that a rank wants
+    /// in that rank's own files, as it is there, or is refused, as is a load with a program.
+    /// `convert` makes it a checkpoint for any layout.
+    ///
+    /// \par Source the format of Megatron-Core's distributed optimizer that is not reshardable
+    bool this_layout_only = false;
     /// More for each file's metadata, by names that the files do not have already: the opened
     /// checkpoint gives it back in `metadata().metadata`.
     std::map<std::string, std::string> texts = {};
@@ -83,7 +89,7 @@ struct write_options {
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.format, self.replace, self.partial, self.sync, self.digests, self.chunk_bytes,
               self.most_file_bytes, self.program, self.base, self.single_file, self.replicas,
-              self.per_rank, self.texts, self.files_per_rank);
+              self.per_rank, self.this_layout_only, self.texts, self.files_per_rank);
     }
 };
 

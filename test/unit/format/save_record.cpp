@@ -98,6 +98,16 @@ BOOST_AUTO_TEST_CASE(a_record_cannot_have_every_name) {
                               test::mentions(errc::usage, "a number of a save"));
 }
 
+BOOST_AUTO_TEST_CASE(a_record_says_that_it_is_for_one_layout_only) {
+    save_record record = example;
+    record.ranks = 3;
+    BOOST_TEST(to_json(record, written()).find("only") == std::string::npos);
+    record.facts.this_layout_only = true;
+    std::string const told = to_json(record, written());
+    BOOST_TEST(told.find(R"("layout": {"ranks": 3, "only": true},)") != told.npos);
+    BOOST_TEST((parse_save_record(told, "reshard.json") == record));
+}
+
 /// The text with something else in it, and a digest that is right.
 std::string with_member(std::string const& member) {
     std::string changed = text.substr(0, text.rfind(",\n  \"digest\""));

@@ -5,6 +5,7 @@
 #include <reshard/model/zero.hpp>
 
 #include "support/held_once.hpp"
+#include "support/says.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 using namespace reshard;
+using reshard::test::mentions;
 using namespace reshard::model;
 
 BOOST_AUTO_TEST_SUITE(model_optimizer_state)
@@ -94,6 +96,67 @@ BOOST_AUTO_TEST_CASE(state_of_a_tied_weight_is_kept_once_for_both_ends) {
     BOOST_TEST(states.size() == 5);
     BOOST_TEST((holders_of(states[3], {{0}, {1}}) == std::vector<holder_t>{0, 1, 2, 3}));
     BOOST_TEST((holders_of(states[3], {{0}, {1}}, copies::main) == std::vector<holder_t>{0}));
+}
+
+namespace {
+
+/// A box, a flat range, a scalar and two parts without elements, one behind the other in memory.
+struct parameters_in_memory {
+    std::vector<float> memory = std::vector<float>(20);
+    const_state_dict all;
+
+    parameters_in_memory() {
+        add({"w", data_type::f32, {7, 3}, {{3, 0}, {2, 3}}, {}}, 0);
+        add({"flat", data_type::f32, {5}, {{0}, {5}}, flat_range{1, 4}}, 6);
+        add({"none", data_type::f32, {2, 3}, {{2, 0}, {0, 3}}, {}}, 9);
+        add({"scalar", data_type::f32, {}, {}, {}}, 9);
+        add({"end", data_type::f32, {3}, {{3}, {0}}, {}}, 10);
+    }
+
+    void add(shard_descriptor const& shard, std::size_t place) {
+        index_vector const shape = local_shape(shard);
+        all.add(shard,
+                const_tensor_view{&memory[place], data_type::f32, shape, row_major_strides(shape)});
+    }
+
+    std::string state_at(std::size_t place, state_kind const& kind) const {
+        return to_string(state_of(all, &memory[place], kind));
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(state_is_described_by_the_memory_of_its_parameter) {
+    parameters_in_memory const known;
+    BOOST_TEST(known.state_at(0, {.suffix = ".exp_avg"}) == "w.exp_avg: float32 [7, 3] [3:5, 0:3]");
+    BOOST_TEST(known.state_at(6, {.prefix = "state.", .suffix = ".m", .dtype = data_type::bf16}) ==
+               "state.flat.m: bfloat16 [5] [0:5] flat 1:4");
+    // Of the two parts at one address, the one that has elements.
+    BOOST_TEST(known.state_at(9, {.suffix = ".m"}) == "scalar.m: float32 [] []");
+    BOOST_TEST(known.state_at(10, {.suffix = ".m"}) == "end.m: float32 [3] [3:3]");
+    BOOST_TEST(known.state_at(6, {.suffix = ".step", .scalar_shape = index_vector{1}}) ==
+               "flat.step: float32 [1] [0:1]");
+}
+
+BOOST_AUTO_TEST_CASE(state_of_memory_that_is_no_parameter_or_two_is_refused) {
+    parameters_in_memory known;
+    BOOST_CHECK_EXCEPTION(known.state_at(1, {.suffix = ".m"}), error,
+                          mentions(errc::unknown_key,
+                                   "the state '*.m': no parameter begins at the address that is "
+                                   "given, which is inside of 'w'; give"));
+    BOOST_CHECK_EXCEPTION(
+        known.state_at(15, {.suffix = ".m"}), error,
+        mentions(errc::unknown_key, "address that is given; give the parameters' own memory"));
+    BOOST_CHECK_EXCEPTION(state_of(known.all, nullptr, {.suffix = ".m"}), error,
+                          mentions(errc::unknown_key,
+                                   "the state '*.m' of a parameter at a null address: a "
+                                   "shard without elements has no memory"));
+    known.add({"tied", data_type::f32, {7, 3}, {{3, 0}, {2, 3}}, {}}, 0);
+    known.add({"also end", data_type::f32, {3}, {{3}, {0}}, {}}, 10);
+    BOOST_CHECK_EXCEPTION(known.state_at(0, {.suffix = ".m"}), error,
+                          mentions(errc::memory_overlap, "'w' and 'tied' both begin at"));
+    BOOST_CHECK_EXCEPTION(known.state_at(10, {.suffix = ".m"}), error,
+                          mentions(errc::memory_overlap, "'end' and 'also end' both begin at"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

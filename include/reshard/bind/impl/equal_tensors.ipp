@@ -75,7 +75,7 @@ T element_as(const_tensor_view const& elements, index_t place) {
     return value;
 }
 
-std::string number_text(auto value) {
+std::string text_of_number(auto value) {
     std::array<char, 32> digits{};
     auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     return {digits.data(), end};
@@ -85,15 +85,15 @@ RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t
     data_type const dtype = elements.dtype;
     if (dtype == data_type::c64) {
         auto const value = element_as<std::complex<float>>(elements, place);
-        return "(" + number_text(value.real()) + ", " + number_text(value.imag()) + ")";
+        return "(" + text_of_number(value.real()) + ", " + text_of_number(value.imag()) + ")";
     }
     if (is_integer(dtype))
-        return number_text(element_as<std::int64_t>(elements, place));
+        return text_of_number(element_as<std::int64_t>(elements, place));
     if (dtype == data_type::u64)
-        return number_text(element_as<std::uint64_t>(elements, place));
+        return text_of_number(element_as<std::uint64_t>(elements, place));
     if (dtype == data_type::f64)
-        return number_text(element_as<double>(elements, place));
-    return number_text(element_as<float>(elements, place));
+        return text_of_number(element_as<double>(elements, place));
+    return text_of_number(element_as<float>(elements, place));
 }
 
 RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place) {

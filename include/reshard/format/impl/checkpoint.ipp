@@ -315,6 +315,19 @@ public:
         return header;
     }
 
+    /// Whose shards each of the files has that were opened.
+    ///
+    /// \pre they are those of the record
+    std::vector<holder_t> ranks_in(save_record const& record) const {
+        std::map<std::string_view, holder_t> ranks;
+        for (recorded_file const& file : record.files)
+            ranks.emplace(file.name, file.rank);
+        std::vector<holder_t> of_files;
+        for (recorded_file const& file : found_)
+            of_files.push_back(ranks.at(file.name));
+        return of_files;
+    }
+
     /// Refuses files of a directory that are not those of one finished save. Files of others have
     /// no save.
     void check_directory(std::filesystem::path const& directory) {
@@ -324,6 +337,8 @@ public:
             check_save(written, found_, saves_, directory.string());
             result_.save = written.save;
             result_.writers = written.ranks;
+            if (written.facts.this_layout_only)
+                result_.this_layout_only = ranks_in(written);
             aliases_ = written.aliases;
             return;
         }

@@ -157,7 +157,8 @@ inline std::string record_text(save_record const& record, checkpoint_metadata co
         "{\n  \"reshard\": ", save_record_version, ",\n  \"save\": ", json_quoted(record.save),
         ",\n  \"format\": ", json_quoted(written.format), json_of(record.facts));
     if (record.ranks != 0)
-        text += words(",\n  \"layout\": {\"ranks\": ", record.ranks, "}");
+        text += words(",\n  \"layout\": {\"ranks\": ", record.ranks,
+                      record.facts.this_layout_only ? ", \"only\": true}" : "}");
     text += ",\n  \"files\": [";
     std::string_view separator = "\n    ";
     for (std::size_t i = 0; i < record.files.size(); ++i) {
@@ -388,8 +389,11 @@ inline save_record record_of_head(std::string const& head, std::string_view file
     if (auto const aliases = root.find("aliases"))
         for (auto const& [alias, key] : aliases->members())
             record.aliases.emplace(alias, key.text());
-    if (auto const saved = root.find("layout"))
+    if (auto const saved = root.find("layout")) {
         record.ranks = rank_of(saved->at("ranks"));
+        auto const only = saved->find("only");
+        record.facts.this_layout_only = only && only->is_true();
+    }
     if (auto const delta = root.find("delta"))
         record.delta = delta_of(*delta, record.files);
     return record;

@@ -5,7 +5,11 @@
 
 #include <reshard/model/optimizer_state.hpp>
 
+#include <reshard/layout/equal_shares.hpp>
+
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 namespace reshard::model {
@@ -61,6 +65,47 @@ inline tensor_sharding scalar_of(tensor_sharding const& tensor, std::string key,
             scalar.parts.push_back(std::move(made));
     }
     return scalar;
+}
+
+/// What a message says of the state that is looked for.
+RESHARD_DECL std::string parameter_search::who() const {
+    return words("the state '", key_of(kind_, "*"), "'");
+}
+
+RESHARD_DECL void parameter_search::look_at(shard_descriptor const& parameter,
+                                            const_tensor_view const& elements) {
+    address_range const range = addresses(elements);
+    auto const address = reinterpret_cast<std::uintptr_t>(address_);
+    if (elements.data == address_)
+        (range.empty() ? empty_ : found_).push_back(&parameter);
+    else if (range.begin < address && address < range.end)
+        around_ = &parameter;
+}
+
+RESHARD_DECL shard_descriptor const& parameter_search::only_one() const {
+    auto const& found = found_.empty() ? empty_ : found_;
+    if (address_ == nullptr)
+        fail(errc::unknown_key, who(),
+             " of a parameter at a null address: a shard without elements has no memory; leave its "
+             "state out");
+    if (found.empty())
+        fail(errc::unknown_key, who(), ": no parameter begins at the address that is given",
+             around_ ? words(", which is inside of '", around_->key, "'") : std::string(),
+             "; give the parameters' own memory, and not that of a copy or of a part");
+    if (found.size() > 1)
+        fail(errc::memory_overlap, who(), ": '", found[0]->key, "' and '", found[1]->key,
+             "' both begin at the address that is given; give tied parameters once, under the name "
+             "that is saved");
+    return *found[0];
+}
+
+RESHARD_DECL shard_descriptor parameter_search::state() const {
+    shard_descriptor state = only_one();
+    state.key = key_of(kind_, state.key);
+    state.dtype = kind_.dtype;
+    if (kind_.scalar_shape)
+        return replicated(state.key, state.dtype, *kind_.scalar_shape);
+    return state;
 }
 
 } // namespace reshard::detail

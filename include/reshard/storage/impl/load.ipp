@@ -77,11 +77,66 @@ void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& wor
     }
 }
 
+/// A shard as it stands in messages, without its tensor.
+inline std::string place_text(box const& region, std::optional<flat_range> const& flat) {
+    return to_string(region) + (flat ? " flat " + to_string(*flat) : "");
+}
+
+/// What the files of a rank have of a tensor, of a checkpoint for one layout only.
+inline std::vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor const& tensor,
+                                                     checkpoint_metadata const& saved) {
+    std::vector<checkpoint_shard> mine;
+    for (checkpoint_shard const& shard : tensor.shards)
+        if (saved.this_layout_only[shard.file] == rank)
+            mine.push_back(shard);
+    return mine;
+}
+
+/// Refuses a shard that rank `me` wants and its own files do not have as it is.
+inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor const& tensor,
+                             shard_descriptor const& wanted, holder_t me) {
+    auto const mine = shards_saved_by(me, tensor, saved);
+    for_each_block(wanted.region, wanted.cycles, [&](box const& block) {
+        if (is_empty(block) || std::ranges::any_of(mine, [&](checkpoint_shard const& shard) {
+                return shard.region == block && shard.flat == wanted.flat &&
+                       tensor.shape == wanted.global_shape;
+            }))
+            return;
+        std::string had;
+        for (checkpoint_shard const& shard : mine)
+            had += (had.empty() ? "" : ", ") + place_text(shard.region, shard.flat);
+        fail(errc::bad_layout, "'", tensor.key, "': rank ", me, " wants ",
+             place_text(block, wanted.flat), " of ", wanted.global_shape, ", and rank ", me, " of ",
+             saved.writers, " has saved ", had.empty() ? "nothing" : had, " of ",
+             index_vector(tensor.shape),
+             "; this checkpoint is for the layout that was saved only "
+             "(write_options.this_layout_only): load it in that one, or convert it first");
+    });
+}
+
+/// Refuses another layout than that of a checkpoint that is for its own only. Common values, which
+/// one rank saves, are for all.
+inline void check_this_layout(checkpoint_metadata const& saved, layout const& wanted, holder_t me,
+                              any_program const& program) {
+    if (saved.this_layout_only.empty())
+        return;
+    if (!program.is_by_name())
+        fail(errc::usage, "this checkpoint is for the layout that was saved only "
+                          "(write_options.this_layout_only), and a program makes other tensors of "
+                          "it; leave options.program out, or convert it first");
+    for (checkpoint_tensor const& tensor : saved.tensors)
+        if (tensor_layout const* const same = wanted.find(tensor.key);
+            same && !tensor.key.starts_with(common_prefix))
+            for (shard_descriptor const& shard : shards_of(wanted, *same, me))
+                check_this_shard(saved, tensor, shard, me);
+}
+
 /// Plans what process `me` reads.
 ///
 /// \pre `work.wanted` is there, and `work` stays where it is
 inline void plan_load(load_plan& work, checkpoint const& source, target_tensors const& want,
                       holder_t me, options const& how) {
+    check_this_layout(source.metadata(), work.wanted, me, how.program);
     catalog const stored =
         how.program.is_by_name() ? offered_to(source, work.wanted) : catalog_of(source);
     catalog const wanted = catalog_of(work.wanted);

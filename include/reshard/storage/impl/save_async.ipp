@@ -174,9 +174,7 @@ inline std::vector<written_run> write_pieces(save_task const& task) {
 inline save_report complete(save_task const& task, runs_by_rank const& runs) {
     checkpoint_plan const& plan = task.files->plan;
     sealed_checkpoint const sealed =
-        seal_runs(plan, runs, task.salt,
-                  {std::time(nullptr), task.how.writing.numbers, {}, task.how.writing.program},
-                  task.base.get());
+        seal_runs(plan, runs, task.salt, facts_of(task.how.writing), task.base.get());
     written_files files(plan, *task.output, task.base.get(), task.rank);
     for (holder_t i = 0; i < plan.headers.size(); ++i)
         files.finish(i, sealed);

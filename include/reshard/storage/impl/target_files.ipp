@@ -88,10 +88,15 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
                           "write_options.program, or single_file");
 }
 
+/// Whether each rank writes all that it holds.
+inline bool writes_replicas(write_options const& options) {
+    return options.replicas || options.per_rank || options.this_layout_only;
+}
+
 /// Refuses what has no meaning without a layout, or beside something else.
 inline void check_replicas_wanted(std::optional<layout> const& wanted,
                                   write_options const& options) {
-    if (!options.replicas && !options.per_rank)
+    if (!writes_replicas(options))
         return;
     if (!wanted)
         fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
@@ -137,8 +142,8 @@ inline void check_other_format(write_options const& options) {
         refuse("the text '" + options.texts.begin()->first + "'", "write_options.texts");
     if (!options.base.empty())
         refuse("a delta", "write_options.base");
-    if (options.replicas || options.per_rank)
-        refuse("replicas of shards", "write_options.replicas and per_rank");
+    if (writes_replicas(options))
+        refuse("replicas of shards", "write_options.replicas, per_rank and this_layout_only");
     if (options.files_per_rank != 1)
         refuse("several files of a rank", "write_options.files_per_rank");
 }
@@ -187,7 +192,7 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         .writer = options.writer,
         .files_per_rank = options.files_per_rank,
         .replicas = options.replicas,
-        .per_rank = options.per_rank,
+        .per_rank = options.per_rank || options.this_layout_only,
         .fused = fused_of(program, wanted),
         .objects = std::move(objects)};
     if (format && format->plan)
