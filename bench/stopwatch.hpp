@@ -4,6 +4,7 @@
 #define RESHARD_BENCH_STOPWATCH_HPP
 
 #include <chrono>
+#include <ctime>
 
 /// \file
 /// How long something takes.
@@ -19,6 +20,18 @@ public:
 
 private:
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+/// The processor time of this process from its construction on: what others do on the machine hardly
+/// counts, but waiting for other processes does where it spins.
+class processor_stopwatch {
+public:
+    double seconds() const {
+        return static_cast<double>(std::clock() - began_) / static_cast<double>(CLOCKS_PER_SEC);
+    }
+
+private:
+    std::clock_t began_ = std::clock();
 };
 
 } // namespace bench

@@ -2,9 +2,11 @@
 
 /// \file
 /// How long checkpoints take to be written, read and opened, beside `write` and `read` of the same
-/// bytes by as many processes. Run under mpiexec.
+/// bytes by as many processes, and how long those of other libraries take. Run under mpiexec.
 
+#include "gguf_file.hpp"
 #include "json_list.hpp"
+#include "mapped_copy.hpp"
 #include "peak_memory.hpp"
 #include "stopwatch.hpp"
 
@@ -12,6 +14,7 @@
 #include <reshard/storage.hpp>
 
 #include <boost/mpi/collectives/all_reduce.hpp>
+#include <boost/mpi/collectives/scan.hpp>
 #include <boost/mpi/environment.hpp>
 #include <boost/mpi/operations.hpp>
 
@@ -41,7 +44,9 @@ struct bench_options {
     index_t mebibytes = 1024;
     std::string keys = "many";
     int repeat = 7;
+    std::string clock = "wall";
     std::string json;
+    std::vector<std::string> checkpoints; ///< NAME=PATH
 };
 
 /// A model of equal matrices.
@@ -80,9 +85,10 @@ shard_descriptor shard_of(matrices const& model, index_t i, spread how, index_t 
 /// The tensors of one rank in one block of memory that was written to.
 class tensors {
 public:
-    tensors(matrices const& model, spread how, index_t rank, index_t size) {
-        for (index_t i = 0; i < model.count; ++i)
-            shards_.push_back(shard_of(model, i, how, rank, size));
+    tensors(matrices const& model, spread how, index_t rank, index_t size)
+        : tensors(shards_of(model, how, rank, size)) {}
+
+    explicit tensors(std::vector<shard_descriptor> shards) : shards_(std::move(shards)) {
         std::size_t all = 0;
         for (shard_descriptor const& shard : shards_)
             all += bytes_of(shard);
@@ -104,8 +110,17 @@ public:
     }
 
     std::vector<std::byte>& memory() { return memory_; }
+    std::vector<shard_descriptor> const& shards() const { return shards_; }
 
 private:
+    static std::vector<shard_descriptor> shards_of(matrices const& model, spread how, index_t rank,
+                                                   index_t size) {
+        std::vector<shard_descriptor> shards;
+        for (index_t i = 0; i < model.count; ++i)
+            shards.push_back(shard_of(model, i, how, rank, size));
+        return shards;
+    }
+
     static std::size_t bytes_of(shard_descriptor const& shard) {
         return static_cast<std::size_t>(byte_count(element_count(shard.region.shape), shard.dtype));
     }
@@ -113,6 +128,20 @@ private:
     std::vector<shard_descriptor> shards_;
     std::vector<std::byte> memory_;
 };
+
+/// The tensors of a checkpoint, of each the rank's part along the first axis.
+std::vector<shard_descriptor> rows_of(catalog const& stored, index_t rank, index_t size) {
+    std::vector<shard_descriptor> shards;
+    for (catalog_entry const& entry : stored) {
+        box region = whole(entry.shape);
+        if (region.ndim() > 0) {
+            region.offset[0] = entry.shape[0] * rank / size;
+            region.shape[0] = entry.shape[0] * (rank + 1) / size - region.offset[0];
+        }
+        shards.push_back({entry.key, entry.dtype, entry.shape, region, {}});
+    }
+    return shards;
+}
 
 void require(bool is_good, char const* what) {
     if (!is_good)
@@ -141,6 +170,18 @@ void read_plain(std::string const& path, std::vector<std::byte>& bytes) {
         done += static_cast<std::size_t>(count);
     }
     ::close(file);
+}
+
+/// Copies a file, or all in a directory, by large writes as savers do: how a file was written decides
+/// how large the pages are that it has in memory.
+void copy_all(std::filesystem::path const& from, std::filesystem::path const& to) {
+    if (std::filesystem::is_directory(from))
+        std::filesystem::create_directory(to);
+    for (std::filesystem::path const& file : ::bench::files_at(from)) {
+        std::vector<std::byte> bytes(std::filesystem::file_size(file));
+        read_plain(file, bytes);
+        write_plain(file == from ? to : to / std::filesystem::relative(file, from), bytes);
+    }
 }
 
 using action = std::function<void()>;
@@ -191,6 +232,7 @@ private:
         asynchronous(where);
         huggingface(where);
         loads(where);
+        others(where);
         if (where == "memory")
             opens(where);
         on_first([&] { std::filesystem::remove_all(directory_); });
@@ -344,6 +386,87 @@ private:
                         {[&] { read_plain(own_file(), plain.memory()); }}});
     }
 
+    /// Checkpoints in the formats of other libraries.
+    void others(std::string const& where) {
+        matrices many = model();
+        if (many.dtype == data_type::bf16) // which NumPy lacks
+            many.dtype = data_type::f16;
+        matrices const one{1, {many.count * many.shape[0], many.shape[1]}, many.dtype};
+        for (char const* const format :
+             {"torch_dcp", "megatron_torch_dist", "paddle_flex", "torch_save", "npz", "npy"})
+            if (is_asked(format))
+                write_other(where, format, format == std::string("npy") ? one : many);
+        if (is_asked("gguf"))
+            write_gguf(where, many);
+        for (std::string const& named : chosen_.checkpoints)
+            bring_other(where, named.substr(0, named.find('=')), named.substr(named.find('=') + 1));
+    }
+
+    void write_other(std::string const& where, std::string const& format, matrices const& what) {
+        std::string const ending = format.starts_with("np") ? "." + format
+                                   : format == "torch_save" ? ".pt"
+                                                            : "";
+        tensors have(what, spread::rows, ranks_.rank(), ranks_.size());
+        save_options how;
+        how.writing.sync = false;
+        how.writing.format = format;
+        how.form = ending.empty() ? save_form::sharded : save_form::huggingface; // whole tensors
+        save(world_, have.views(), path("other" + ending), how);
+        load_other(where, format, path("other" + ending), &have);
+    }
+
+    void write_gguf(std::string const& where, matrices const& what) {
+        on_first([&] {
+            tensors all(what, spread::whole, 0, 1);
+            ::bench::gguf_file(path("other.gguf")).write(all.shards(), all.memory());
+        });
+        load_other(where, "gguf", path("other.gguf"));
+    }
+
+    /// A checkpoint that is there already; a copy of it is read, which lies where ours does.
+    void bring_other(std::string const& where, std::string const& name,
+                     std::filesystem::path const& from) {
+        if (!is_asked(name))
+            return;
+        std::string const copy = path("other" + from.extension().string());
+        on_first([&] { copy_all(from, copy); });
+        load_other(where, name, copy);
+    }
+
+    /// Loads it by rows, beside the same tensors saved by us and beside a copy of its files.
+    ///
+    /// \param had null, or what it was made of
+    void load_other(std::string const& where, std::string const& name, std::string const& other,
+                    tensors* had = nullptr) {
+        tensors want(
+            rows_of(catalog_of(open_checkpoint(world_, other)), ranks_.rank(), ranks_.size()));
+        contestant const theirs{
+            [&] { load(world_, open_checkpoint(world_, other), want.views()); }};
+        theirs.work();
+        require(!had || want.memory() == had->memory(), "a load gives other elements");
+        save_options how;
+        how.writing.sync = false;
+        save(world_, want.views(), path("saved"), how);
+        for (bool const verify : {false, true}) {
+            options asked;
+            asked.verify = verify;
+            compare(where, {name, verify ? "verified" : "load", theirs, {[&] {
+                                load(world_, open_checkpoint(world_, path("saved")), want.views(),
+                                     asked);
+                            }}});
+        }
+        removing("saved")();
+        std::uint64_t const size = want.memory().size();
+        std::uint64_t const before = boost::mpi::scan(ranks_, size, std::plus<>()) - size;
+        contestant const copy{[&] { ::bench::copy_mapped(other, before, want.memory()); }};
+        contestant const mapped{
+            [&] { load(world_, open_checkpoint(world_, other, {.mapped = true}), want.views()); }};
+        compare(where, {name, "mmap", theirs, copy});
+        compare(where, {name, "mmap", mapped, copy}, "_mapped");
+        require(!had || want.memory() == had->memory(), "a load gives other elements");
+        on_first([&] { std::filesystem::remove_all(other); });
+    }
+
     void opens(std::string const& where) {
         for (index_t const count : {50'000, 1'000'000}) {
             std::string const name = "open_" + std::to_string(count);
@@ -373,8 +496,10 @@ private:
         one.before();
         ranks_.barrier();
         ::bench::stopwatch const watch;
+        ::bench::processor_stopwatch const processor;
         one.work();
-        return boost::mpi::all_reduce(ranks_, watch.seconds(), boost::mpi::maximum<double>());
+        double const took = chosen_.clock == "processor" ? processor.seconds() : watch.seconds();
+        return boost::mpi::all_reduce(ranks_, took, boost::mpi::maximum<double>());
     }
 
     static double median(std::vector<double> values) {
@@ -382,9 +507,11 @@ private:
         return values[values.size() / 2];
     }
 
-    void compare(std::string const& where, contest const& both) {
+    /// \param ending what its lines have behind the name of the case
+    void compare(std::string const& where, contest both, char const* ending = "") {
         if (!is_asked(both.name))
             return;
+        both.name += ending;
         std::vector<double> ours, reference;
         seconds(both.reference);
         both.ours.before();
@@ -440,7 +567,11 @@ int main(int count, char** words) {
     app.add_option("--disk", chosen.disk, "A directory on a disk");
     app.add_option("--mebibytes", chosen.mebibytes, "The size of the model");
     app.add_option("--keys", chosen.keys, "many: 291 of bf16; few: 16 of f32");
+    app.add_option("--checkpoint", chosen.checkpoints,
+                   "NAME=PATH, a checkpoint of any format: a case of that name loads it");
     app.add_option("--repeat", chosen.repeat, "How often each is measured");
+    app.add_option("--clock", chosen.clock, "wall, or processor: the processor time of a rank")
+        ->check(CLI::IsMember({"wall", "processor"}));
     app.add_option("--json", chosen.json, "A file for all figures");
     app.footer("Example:\n  mpiexec -n 2 storage --case save,load --mebibytes 256");
     CLI11_PARSE(app, count, words);

@@ -6,11 +6,11 @@
 #include "job_options.hpp"
 #include "json.hpp"
 #include "page/check_page.hpp"
+#include "program_text.hpp"
 #include "spec.hpp"
 #include "summary.hpp"
 
 #include <reshard/aoa/check.hpp>
-#include <reshard/format/text_file.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/put_in_place.hpp>
@@ -35,6 +35,7 @@ struct check_report {
     std::string why_not; ///< empty: the program can be undone
     catalog made;        ///< what is not as it was, with the parts that the target cuts it into
     bool strict = false; ///< a warning is refused
+    std::string program; ///< the text as it was run; empty where it has errors
 
     std::size_t count(std::string_view severity) const { return count_of(severity, findings); }
     bool ok() const { return count("error") == 0; }
@@ -118,6 +119,7 @@ check_report make_report(job_files const& files) {
     job all;
     find_errors(report, files, [&] {
         all = make_job(source.held, files);
+        report.program = all.written.text;
         add_findings(report, all, catalog_of(source.held), files);
     });
     find_errors(report, files, [&] {
@@ -214,8 +216,9 @@ void write_page(std::string const& path, check_report const& report, job_files c
     std::vector<std::string> texts;
     for (reported const& one : report.findings)
         texts.push_back(one.text);
-    detail::write_whole_file(path, check_page(json_of(report), texts, files.program,
-                                              detail::read_text_file(files.program)));
+    detail::write_whole_file(
+        path, check_page(json_of(report), texts, files.program,
+                         report.program.empty() ? stored_program(files.program) : report.program));
 }
 
 outcome check_job(job_files const& files, std::string const& page, bool as_json) {

@@ -94,8 +94,7 @@ CLI::Option* add_directory(CLI::App& command, std::string const& name, std::stri
 
 void add_from(CLI::App& command, std::string& format) {
     command
-        .add_option("--from", format,
-                    "The format that is read; by default, it is found by looking")
+        .add_option("--from", format, "The format that is read; by default, it is found by looking")
         ->check(CLI::IsMember(reshard::detail::names_of_read_formats()));
 }
 

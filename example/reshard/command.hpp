@@ -126,6 +126,7 @@ void add_plan(CLI::App& app, invocation& chosen);
 void add_convert(CLI::App& app, invocation& chosen);
 void add_diff(CLI::App& app, invocation& chosen);
 void add_merge(CLI::App& app, invocation& chosen);
+void add_programs(CLI::App& app, invocation& chosen);
 void add_format(CLI::App& app, invocation& chosen);
 void add_retain(CLI::App& app, invocation& chosen);
 void add_verify(CLI::App& app, invocation& chosen);

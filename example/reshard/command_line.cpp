@@ -38,6 +38,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_diff(app, chosen);
     add_merge(app, chosen);
     add_format(app, chosen);
+    add_programs(app, chosen);
     add_verify(app, chosen);
     add_retain(app, chosen);
 }

@@ -6,8 +6,8 @@
 #include "job_options.hpp"
 #include "json.hpp"
 #include "picture/byte_text.hpp"
+#include "program_text.hpp"
 
-#include <reshard/format/text_file.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/verify.hpp>
 
@@ -43,12 +43,12 @@ struct convert_command {
 };
 
 /// The program for the record; nothing where there is none, as in files of other formats.
-std::string program_text(job_files const& files, std::string const& format) {
+std::string program_text(job const& all, job_files const& files, std::string const& format) {
     bool const has_record =
         format.empty() || format == "huggingface" || format == "sharded_safetensors";
     if (files.program.empty() || !has_record)
         return {};
-    return (files.reverse ? "# in reverse:\n" : "") + detail::read_text_file(files.program);
+    return (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
 }
 
 convert_report run_convert(processes const& world, convert_command const& options,
@@ -67,7 +67,7 @@ convert_report run_convert(processes const& world, convert_command const& option
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes,
                                         .numbers = options.numbers,
-                                        .program = program_text(options.files, format),
+                                        .program = program_text(all, options.files, format),
                                         .base = options.base,
                                         .replicas = options.replicas,
                                         .per_rank = options.per_rank};
@@ -107,8 +107,8 @@ std::string reuse_text(convert_report const& report, std::string const& base) {
 
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
-    checkpoint const source = open_checkpoint(world, options.files.source,
-                                             {.format = {.from = options.from}});
+    checkpoint const source =
+        open_checkpoint(world, options.files.source, {.format = {.from = options.from}});
     std::size_t warnings = say_warnings(world, source);
     check_outside(world, options.target, options.files.source);
     convert_report const report = with_force_hint(options.target, options.force, [&] {
@@ -162,8 +162,8 @@ outcome converted(processes const& world, convert_report const& report, double s
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
     if (world.rank() == 0 && report.objects > 0)
-        note("carried " + counted(static_cast<std::size_t>(report.objects), "value") +
-             " that " + (report.objects == 1 ? "is no tensor" : "are no tensors"));
+        note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
+             (report.objects == 1 ? "is no tensor" : "are no tensors"));
     if (!as_json)
         return {headline + "\n" + closing_line(report.bytes, seconds) + "\n"};
     return json_outcome({{"keys", report.keys},
@@ -186,7 +186,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
                 "The directory or file that is to be written; its parent exists");
     add_from(*command, options->from);
     add_to(*command, options->to, "TARGET");
-    add_reverse(*command, options->files, add_program(*command, options->files));
+    add_reverse(*command, options->files, add_program_or_renames(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,
                  "A layout file or a checkpoint: the target gets a file for each rank that writes, "

@@ -280,7 +280,7 @@ void add_explain(CLI::App& app, invocation& chosen) {
     command->add_flag("--all", options->all, "Also what is more than 24 lines");
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files);
-    add_reverse(*command, options->files, add_program(*command, options->files));
+    add_reverse(*command, options->files, add_program_or_renames(*command, options->files));
     options->files.partial = true; // what else the target holds does not matter here
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -22,9 +22,9 @@ namespace {
 std::string const& file_of(aoa::finding const& one, job_files const& files) {
     bool const is_about_source = one.code == "unused" || one.code == "rounded" ||
                                  one.code == "left_state" || one.code == "fused_remade";
-    return is_placed(one)                            ? files.program
-           : is_about_source || files.target.empty() ? files.source
-                                                     : files.target;
+    return is_placed(one) || one.code == program_values_code ? files.program
+           : is_about_source || files.target.empty()         ? files.source
+                                                             : files.target;
 }
 
 /// What a key that nothing makes, or that lies apart from its scales, has in common with that of

@@ -3,6 +3,8 @@
 #include "job.hpp"
 #include "backwards.hpp"
 #include "findings.hpp"
+#include "program_text.hpp"
+#include "renames.hpp"
 #include "report.hpp"
 #include "spec.hpp"
 
@@ -23,8 +25,28 @@ using namespace reshard;
 
 namespace {
 
-aoa::program read_program(std::string const& path) {
-    return path.empty() ? aoa::program() : aoa::parse(detail::read_text_file(path), path);
+/// The keys that a target names; a layout of rules names none.
+std::vector<std::string> keys_wanted(job_files const& files) {
+    if (files.target.empty())
+        fail(errc::usage, "reshard: --names is for a target with names, and none is given");
+    detail::layout_file const wanted = read_target(files.target);
+    if (detail::needs_shapes(wanted))
+        fail(errc::usage, files.target,
+             ": --names is for a target with names, and this one has rules");
+    std::vector<std::string> keys;
+    for (detail::layout_row const& row : detail::table_of(wanted, catalog()).rows)
+        keys.push_back(row.key);
+    return keys;
+}
+
+/// Reads the program of a job, and notes what its text does not say.
+aoa::program read_program(job& all, catalog const& source, job_files const& files) {
+    all.written = has_renames(files)
+                      ? program_of_renames(files, source,
+                                           files.names.empty() ? std::vector<std::string>()
+                                                               : keys_wanted(files))
+                      : read_program_text(files, source);
+    return files.program.empty() ? aoa::program() : aoa::parse(all.written.text, files.program);
 }
 
 /// What a program leaves over where no target says what is wanted, errors apart.
@@ -58,7 +80,7 @@ std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
 /// The program without macros, in the direction in which it is to be run; `target` may be null.
 aoa::expansion expand_program(aoa::program const& written, catalog const& source,
                               detail::layout_table const* target, job_files const& files) {
-    if (files.reverse)
+    if (runs_backwards(files))
         return expand_backwards(written, source,
                                 target ? known_rows(*target) : std::vector<aoa::known_tensor>(),
                                 files);
@@ -290,7 +312,7 @@ void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
 
 job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
     job all;
-    aoa::program const written = read_program(files.program);
+    aoa::program const written = read_program(all, source, files);
     detail::layout_table table = read_table(written, source, files);
     all.expanded = expand_program(written, source, &table, files);
     refuse_scattered(all.expanded, files);
@@ -345,7 +367,7 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
-    all.expanded = expand_program(read_program(files.program), from, nullptr, files);
+    all.expanded = expand_program(read_program(all, from, files), from, nullptr, files);
     refuse_scattered(all.expanded, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
@@ -358,8 +380,14 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
 
 job make_job(layout const& source, job_files const& files) {
     catalog const from = catalog_of(source);
-    return files.target.empty() ? make_job_without_target(source, from, files)
-                                : make_job_with_target(source, from, files);
+    job all = files.target.empty() ? make_job_without_target(source, from, files)
+                                   : make_job_with_target(source, from, files);
+    if (files.program.empty() || has_renames(files))
+        add_hints_of_names(all.lowered.findings, from);
+    if (!all.written.note.empty())
+        all.notes.push_back(
+            unplaced(aoa::severity::note, program_values_code, {}, all.written.note));
+    return all;
 }
 
 void check_cover(job const& all, job_files const& files) {

@@ -23,7 +23,10 @@ namespace tool {
 struct job_files {
     std::string source;
     std::string target;
-    std::string program;
+    std::string program;                    ///< a file, or `@` and the name of one of the tool's
+    std::vector<std::string> settings = {}; ///< `NAME=NUMBER`, for gaps of the program
+    std::vector<std::string> names = {};    ///< tables for names that the target has otherwise
+    std::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
     bool partial = false;         ///< the target's shards may share elements, and leave some out
     std::string strict;           ///< the name of a strictness, or empty
     bool strict_warnings = false; ///< a warning is refused
@@ -34,8 +37,15 @@ struct job_files {
     reshard::aoa::reverse_options reversing = {};
 };
 
+/// A program as it is run for a source.
+struct program_source {
+    std::string text;
+    std::string note; ///< what a person should know of it, or nothing
+};
+
 /// What the files say together.
 struct job {
+    program_source written;
     reshard::aoa::expansion expanded;
     reshard::aoa::lowering lowered;
     std::optional<reshard::catalog> wanted;   ///< the target's tensors, where there is a target
@@ -52,6 +62,9 @@ struct job {
         return expanded.first_error ? expanded.first_error : lowered.first_error;
     }
 };
+
+/// The code of the note about values that a program has from elsewhere.
+inline constexpr std::string_view program_values_code = "program_values";
 
 /// Reads program and target; errors of the program are findings.
 ///

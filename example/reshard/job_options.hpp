@@ -6,6 +6,8 @@
 #include "command.hpp"
 #include "job.hpp"
 #include "page/html.hpp"
+#include "program_text.hpp"
+#include "renames.hpp"
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
@@ -68,9 +70,52 @@ inline void add_program_options(CLI::App& command, job_files& files) {
             ->capture_default_str();
 }
 
+/// `--set`, any number of times.
+inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
+    return command
+        .add_option("--set", files.settings,
+                    "A number that the program leaves open, such as num_attention_heads=32; "
+                    "otherwise that of the config.json beside the source")
+        ->expected(1)
+        ->take_all()
+        ->check(complaint_about_setting, "");
+}
+
+/// `--names` and `--rename`, in place of a program.
+inline void add_renames(CLI::App& command, job_files& files, CLI::Option* program) {
+    auto const into = [&files](std::vector<std::string>& list) {
+        return [&files, &list](std::vector<std::string> const& texts) {
+            list = texts;
+            files.program = renames_program;
+        };
+    };
+    CLI::Option* const names = command.add_option_function<std::vector<std::string>>(
+        "--names", into(files.names),
+        "In place of a program: a tensor that the target has and the source does not is looked for "
+        "by other names that frameworks give it: master-weights, slices, separators or wrappers");
+    CLI::Option* const renames = command.add_option_function<std::vector<std::string>>(
+        "--rename", into(files.renames),
+        "In place of a program: FROM=TO, with $LAYER_ID where a number stands, or a file .json "
+        "with an object of such pairs");
+    for (CLI::Option* const option : {names, renames})
+        option->expected(1)->take_all()->excludes(program);
+    names->check(complaint_about_names, "");
+    renames->check(complaint_about_rename, "");
+}
+
 inline CLI::Option* add_program(CLI::App& command, job_files& files) {
     add_program_options(command, files);
-    return command.add_option("--program", files.program, "A file with AOA statements");
+    CLI::Option* const program = command.add_option(
+        "--program", files.program,
+        "A file with AOA statements, or @NAME for one of those that reshard programs lists");
+    add_settings(command, files)->needs(program);
+    return program;
+}
+
+inline CLI::Option* add_program_or_renames(CLI::App& command, job_files& files) {
+    CLI::Option* const program = add_program(command, files);
+    add_renames(command, files, program);
+    return program;
 }
 
 inline CLI::Option* add_source(CLI::App& command, invocation& chosen, job_files& files) {
@@ -99,8 +144,12 @@ inline void add_reverse(CLI::App& command, job_files& files, CLI::Option* progra
         "--reverse", files.reverse,
         "The program is written in the other direction: the source is what it makes");
     reverse->needs(program);
-    for (CLI::Option* const allowance : add_reversing(command, files))
-        allowance->needs(reverse);
+    auto const allowances = add_reversing(command, files);
+    command.parse_complete_callback([&files, allowances] {
+        for (CLI::Option const* const one : allowances)
+            if (one->count() > 0 && !runs_backwards(files))
+                throw CLI::RequiresError(one->get_name(), "--reverse");
+    });
 }
 
 inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string const& what) {

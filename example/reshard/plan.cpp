@@ -191,7 +191,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
                     "--memory-budget 80GB --json");
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files)->required();
-    add_reverse(*command, options->files, add_program(*command, options->files));
+    add_reverse(*command, options->files, add_program_or_renames(*command, options->files));
     add_partial(*command, options->files, "target");
     add_cut_fused(*command, options->files);
     add_strict(*command, options->files);

@@ -27,7 +27,7 @@ std::string const second_file = "shard-00002-model-00001-of-00001.safetensors";
 /// A directory with a shard of `w`, 4 x 2 bytes, in each of two files.
 class two_files {
 public:
-    explicit two_files(file_tensor first, file_tensor second) {
+    explicit two_files(tensor_of_file first, tensor_of_file second) {
         on_first_rank([&] {
             std::filesystem::create_directory(path());
             write_safetensors(path() / first_file, {std::move(first)});
@@ -63,7 +63,7 @@ private:
     shared_directory directory_;
 };
 
-file_tensor rows(std::string const& shape, std::string const& data, std::string const& offsets) {
+tensor_of_file rows(std::string const& shape, std::string const& data, std::string const& offsets) {
     return {"w", "U8", shape, data, offsets, "[4,2]"};
 }
 
@@ -231,11 +231,11 @@ BOOST_AUTO_TEST_CASE(replicas_that_differ_do_not_matter_where_nothing_uses_them)
 
 BOOST_AUTO_TEST_CASE(a_flat_range_and_a_box_of_the_same_elements_are_replicas) {
     auto const flat = [](std::string const& data) {
-        file_tensor shard{"w", "U8", "[8]", data, "[0]", "[4,2]"};
+        tensor_of_file shard{"w", "U8", "[8]", data, "[0]", "[4,2]"};
         shard.more = R"(\"region\":{\"offset\":[0,0],\"shape\":[4,2]},\"flat_range\":[0,8])";
         return shard;
     };
-    file_tensor const whole = rows("[4,2]", "01234567", "[0,0]");
+    tensor_of_file const whole = rows("[4,2]", "01234567", "[0,0]");
     std::string memory(8, '-');
     state_dict target;
     target.add(whole_of("w", data_type::u8, {4, 2}),

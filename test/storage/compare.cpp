@@ -19,14 +19,14 @@ using namespace reshard::test;
 class compare_fixture {
 public:
     /// Writes a file, and opens it on every rank.
-    checkpoint file(std::string const& name, std::vector<file_tensor> const& tensors) const {
+    checkpoint file(std::string const& name, std::vector<tensor_of_file> const& tensors) const {
         on_first_rank([&] { write_safetensors(directory / name, tensors); });
         return open_checkpoint(world(), directory / name);
     }
 
     /// A directory of files of shards.
     checkpoint sharded(std::string const& name,
-                       std::vector<std::vector<file_tensor>> const& files) const {
+                       std::vector<std::vector<tensor_of_file>> const& files) const {
         on_first_rank([&] {
             std::filesystem::create_directory(directory / name);
             for (std::size_t i = 0; i < files.size(); ++i)
@@ -67,8 +67,8 @@ std::string bytes_of(float value) {
 }
 
 /// A flat range of `w`, 3 x 2 bytes.
-file_tensor flat_shard(std::string const& data, std::string const& range) {
-    file_tensor shard{"w", "U8", "[" + std::to_string(data.size()) + "]", data, "[0]", "[3,2]"};
+tensor_of_file flat_shard(std::string const& data, std::string const& range) {
+    tensor_of_file shard{"w", "U8", "[" + std::to_string(data.size()) + "]", data, "[0]", "[3,2]"};
     shard.more = R"(\"region\":{\"offset\":[0,0],\"shape\":[3,2]},\"flat_range\":)" + range;
     return shard;
 }
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_is_not_there_as_a_whole_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_box_and_flat_ranges_of_the_same_elements_are_replicas) {
-    file_tensor const box_of_all{"w", "U8", "[3,2]", "012345", "[0,0]", "[3,2]"};
+    tensor_of_file const box_of_all{"w", "U8", "[3,2]", "012345", "[0,0]", "[3,2]"};
     checkpoint const whole = file("w.safetensors", {{"w", "U8", "[3,2]", "012345"}});
     checkpoint const equal =
         sharded("equal", {{box_of_all}, {flat_shard("012345", "[0,6]")}, {box_of_all}});
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_box_and_flat_ranges_of_the_same_elements_are_replicas) {
 }
 
 BOOST_AUTO_TEST_CASE(replicas_that_differ_are_refused_on_either_side) {
-    file_tensor const box_of_all{"w", "U8", "[3,2]", "012345", "[0,0]", "[3,2]"};
+    tensor_of_file const box_of_all{"w", "U8", "[3,2]", "012345", "[0,0]", "[3,2]"};
     checkpoint const whole = file("w.safetensors", {{"w", "U8", "[3,2]", "012345"}});
     checkpoint const lies = sharded("lies", {{box_of_all}, {flat_shard("0123-5", "[0,6]")}});
     auto const complaint =
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_differ_are_refused_on_either_side) {
 }
 
 BOOST_AUTO_TEST_CASE(a_difference_hides_no_replicas_that_differ_in_a_later_tensor) {
-    std::vector<std::vector<file_tensor>> files(2);
+    std::vector<std::vector<tensor_of_file>> files(2);
     for (std::string const key : {"a", "b", "c", "d", "e"})
         for (std::size_t i : {0u, 1u})
             files[i].push_back(
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_that_are_compared) {
     BOOST_TEST((progress_of(a, a, true) == on_first(12, 12)));
     BOOST_TEST((progress_of(a, other) == on_first(12, 12)));
     // Each further copy is compared with the first one.
-    file_tensor const box_of_all{"w", "U8", "[4,3]", "abcdefghijkl", "[0,0]", "[4,3]"};
+    tensor_of_file const box_of_all{"w", "U8", "[4,3]", "abcdefghijkl", "[0,0]", "[4,3]"};
     checkpoint const copies = sharded("copies", {{box_of_all}, {box_of_all}, {box_of_all}});
     BOOST_TEST((progress_of(a, copies) == on_first(36, 36)));
     BOOST_TEST((progress_of(copies, a) == on_first(36, 36)));

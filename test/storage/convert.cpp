@@ -140,8 +140,9 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_read_in_part_is_never_converted) {
     BOOST_TEST_REQUIRE(source.metadata().warnings.size() == 1u);
     BOOST_TEST(source.metadata().warnings[0] ==
                (directory / "model").string() +
-                   ": not read: optimizer.tp00.safetensors and 1 more, optimizer state or master "
-                   "weights of one rank each, or of another save");
+                   ": optimizer.tp00.safetensors and 1 more hold optimizer state or master weights "
+                   "of one rank each, or of another save, which are not read and would be lost; to "
+                   "convert the rest alone, give its files in a directory of their own");
     BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other"), error,
                           mentions(errc::unsupported, "would be lost"));
     BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));

@@ -112,20 +112,31 @@ int sum_of(int mine) {
     return sum;
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_loaded_into_another_layout) {
+/// Loads all that can be read, and returns how many checkpoints these are.
+int load_all(open_options const& how) {
     int loaded = 0;
     for (auto const& description : descriptions())
         if (auto const tensors = readable(description)) {
-            checkpoint const opened = open_checkpoint(world(), described_by(description));
+            checkpoint const opened = open_checkpoint(world(), described_by(description), how);
+            BOOST_TEST_CONTEXT(description)
+            BOOST_TEST(opened.is_mapped() == (how.mapped && !opened.metadata().files.empty()));
             wanted_columns want(*tensors);
             load(world(), opened, want.shards(), {.program = under_new_names()});
             BOOST_TEST_CONTEXT(description)
             BOOST_TEST(sum_of(want.wrong(*tensors)) == 0);
             ++loaded;
         }
-    BOOST_TEST(loaded > 60);
+    return loaded;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_loaded_into_another_layout) {
+    BOOST_TEST(load_all({}) > 60);
+}
+
+BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_loaded_from_mapped_files) {
+    BOOST_TEST(load_all({.mapped = true}) > 60);
 }
 
 BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_converted_and_loaded_again) {

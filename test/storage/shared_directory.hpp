@@ -84,7 +84,7 @@ inline void write_file(std::filesystem::path const& path, std::string const& byt
 }
 
 /// One tensor of a file written by hand.
-struct file_tensor {
+struct tensor_of_file {
     std::string name;
     std::string dtype;
     std::string shape; ///< JSON
@@ -96,9 +96,9 @@ struct file_tensor {
 
 /// Writes a safetensors file without the library's own writer.
 inline void write_safetensors(std::filesystem::path const& path,
-                              std::vector<file_tensor> const& tensors) {
+                              std::vector<tensor_of_file> const& tensors) {
     std::string entries, sharding, own, data;
-    for (file_tensor const& tensor : tensors) {
+    for (tensor_of_file const& tensor : tensors) {
         std::string const key = R"(\")" + tensor.name + R"(\":)";
         entries += ",\"" + tensor.name + R"(":{"dtype":")" + tensor.dtype + R"(","shape":)" +
                    tensor.shape + R"(,"data_offsets":[)" + std::to_string(data.size()) + "," +

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/expr/by_name.hpp>
+#include <reshard/format/names/variable_names.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
@@ -146,6 +147,31 @@ BOOST_AUTO_TEST_CASE(a_lenient_conversion_does_not_write_what_is_not_there) {
                 {.program = everything, .wanted = wanted, .strict = strictness::raise_unexpected}),
         error);
     BOOST_TEST(!std::filesystem::exists(stored.directory / "strict"));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_of_another_framework_is_said_and_taken_where_it_is_asked_for) {
+    shard_descriptor const stored = whole_of("l/w", data_type::f32, {6});
+    shard_descriptor const named = whole_of("l.w", data_type::f32, {6});
+    shared_directory const directory;
+    held source(world().rank() == 0 ? std::vector{stored} : std::vector<shard_descriptor>{});
+    save(world(), source.tensors(), directory / "stored");
+    checkpoint const saved = open_checkpoint(world(), directory / "stored");
+    held target({named});
+    target.cleared();
+    state_dict want;
+    want.add(named, {target.memory(0).data(), named.dtype, named.global_shape, {1}});
+    BOOST_CHECK_EXCEPTION(load(world(), saved, want), error, [](error const& problem) {
+        return std::string_view(problem.what())
+                   .find("; 'l.w' is 'l/w' by the names of 'separators'") != std::string_view::npos;
+    });
+    std::vector<std::string> told;
+    load(world(), saved, want,
+         {.program = model::program_by_names(
+              {"wrappers", "separators"}, [&](model::name_table const& table, auto const& one) {
+                  told.push_back(one.wanted + " " + one.stored + " " + std::string(table.name));
+              })});
+    BOOST_TEST((told == std::vector<std::string>{"l.w l/w separators"}));
+    BOOST_TEST((target.memory(0) == content_of(stored)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -36,8 +36,8 @@ bool has_dtype(std::string const& format, data_type dtype) {
     using enum data_type;
     std::vector<data_type> const none_has{f4, f6_e2m3, f6_e3m2};
     std::vector<data_type> const paddle_lacks{u16, u32, u64, f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz};
-    std::vector<data_type> const numpy_lacks{bf16,        f8_e5m2,     f8_e4m3, f8_e8m0,
-                                             f8_e4m3fnuz, f8_e5m2fnuz};
+    std::vector<data_type> const numpy_lacks{bf16,    f8_e5m2,     f8_e4m3,
+                                             f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz};
     auto const is_in = [&](auto const& list) { return std::ranges::count(list, dtype) > 0; };
     return !is_in(none_has) && !(format == "paddle_flex" && is_in(paddle_lacks)) &&
            !(format.starts_with("np") && is_in(numpy_lacks));
@@ -71,14 +71,11 @@ std::vector<shard_descriptor> mine(std::vector<shard_descriptor> const& tensors,
     return random_layout(tensors, world().size(), seed)[static_cast<std::size_t>(world().rank())];
 }
 
-save_options in_format(std::string const& format) {
-    return {.writing = {.format = format}};
-}
+save_options in_format(std::string const& format) { return {.writing = {.format = format}}; }
 
 save_options as_file(std::string const& format) {
     return {.form = save_form::huggingface, .writing = {.format = format}};
 }
-
 
 } // namespace
 
@@ -137,16 +134,15 @@ BOOST_AUTO_TEST_CASE(one_array_is_a_file_of_its_own) {
 
 BOOST_AUTO_TEST_CASE(a_conversion_reads_and_writes_every_format) {
     shared_directory const directory;
-    std::vector<shard_descriptor> const tensors{replicated("b.layer", data_type::f32, {5, 3}),
-                                                replicated("a", data_type::f16, {7}),
-                                                replicated("step", data_type::i64, {}),
-                                                replicated("flags", data_type::boolean, {2, 2, 3})};
+    std::vector<shard_descriptor> const tensors{
+        replicated("b.layer", data_type::f32, {5, 3}), replicated("a", data_type::f16, {7}),
+        replicated("step", data_type::i64, {}), replicated("flags", data_type::boolean, {2, 2, 3})};
     held source(mine(tensors, 1007));
     save(world(), source.tensors(), directory / "0");
     std::filesystem::path last = directory / "0";
-    for (std::string const name : {"a torch_dcp", "b.npz npz", "c paddle_flex", "d.pt torch_save",
-                                   "e megatron_torch_dist", "f.safetensors safetensors",
-                                   "g huggingface"}) {
+    for (std::string const name :
+         {"a torch_dcp", "b.npz npz", "c paddle_flex", "d.pt torch_save", "e megatron_torch_dist",
+          "f.safetensors safetensors", "g huggingface"}) {
         auto const space = name.find(' ');
         auto const next = directory / name.substr(0, space);
         std::string const format = name.substr(space + 1);
@@ -165,7 +161,8 @@ BOOST_AUTO_TEST_CASE(equal_tensors_are_written_as_equal_files_by_any_number_of_r
     for (std::string const name : {"one", "two"})
         save(world(), source.tensors(), directory / name, in_format("torch_dcp"));
     for (std::string const file : {".metadata", "__0_0.distcp"})
-        BOOST_TEST((read_text_file(directory / "one" / file) == read_text_file(directory / "two" / file)));
+        BOOST_TEST(
+            (read_text_file(directory / "one" / file) == read_text_file(directory / "two" / file)));
 }
 
 BOOST_AUTO_TEST_CASE(values_that_are_no_tensors_are_carried) {
@@ -173,8 +170,9 @@ BOOST_AUTO_TEST_CASE(values_that_are_no_tensors_are_carried) {
     std::filesystem::path const formats = std::filesystem::path(RESHARD_TEST_DATA) / "formats";
     checkpoint const dcp = open_checkpoint(world(), formats / "dcp/torch-2.15/objects");
     BOOST_CHECK_EXCEPTION(convert(world(), dcp, directory / "no"), error,
-                          mentions(errc::unsupported, "'lr' and 8 more are no tensors, and safetensors "
-                                                  "has no place for them"));
+                          mentions(errc::unsupported,
+                                   "'lr' and 8 more are no tensors, and safetensors "
+                                   "has no place for them"));
     auto const report =
         convert(world(), dcp, directory / "dcp", {.writing = {.format = "torch_dcp"}});
     BOOST_TEST(report.objects == 9);

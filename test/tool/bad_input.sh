@@ -55,7 +55,7 @@ cp unified/model.safetensors unified/optimizer.tp00.safetensors
 refuses 3 '^unified: optimizer.tp00.safetensors hold optimizer state' merge unified out/x.safetensors
 refuses 3 '^nowhere: there is no such file' merge nowhere out/x.safetensors
 # Commands that read the model alone warn of it alike.
-half='not read: optimizer.tp00.safetensors, optimizer state or master weights of one rank each, or of another save'
+half='optimizer.tp00.safetensors hold optimizer state or master weights of one rank each, or of another save, which are not read and would be lost; to convert the rest alone, give its files in a directory of their own'
 for command in "inspect unified" "plan --source unified --target good.json"; do
     # shellcheck disable=SC2086 # words
     succeeds 3 $command

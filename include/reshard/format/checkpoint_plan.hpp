@@ -6,8 +6,8 @@
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/chunk_digests.hpp>
-#include <reshard/format/placed_text.hpp>
 #include <reshard/format/save_record.hpp>
+#include <reshard/format/text_file.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <algorithm>
@@ -112,10 +112,10 @@ struct file_choices {
     std::map<std::string, std::string> texts = {};   ///< of the user, for each file's metadata
     /// Of sharded files: asked once for each shard that several ranks hold, the largest first.
     writer_choice writer = {};
-    index_t files_per_rank = 1; ///< that a rank's shards are spread over, by bytes
-    bool replicas = false;      ///< each rank that holds a shard has it in its own file
-    bool per_rank = false;      ///< the same, in files that are named after their ranks
-    fused_tensors fused = {};   ///< how tensors were made, for each file's metadata
+    index_t files_per_rank = 1;             ///< that a rank's shards are spread over, by bytes
+    bool replicas = false;                  ///< each rank that holds a shard has it in its own file
+    bool per_rank = false;                  ///< the same, in files that are named after their ranks
+    fused_tensors fused = {};               ///< how tensors were made, for each file's metadata
     std::vector<saved_object> objects = {}; ///< for formats that have a place for them
 };
 

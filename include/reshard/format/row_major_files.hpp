@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,7 +83,22 @@ public:
     /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
+    /// The store that has the real files, below all that show some.
+    RESHARD_DECL std::shared_ptr<file_store const> const& lowest() const;
+
+    /// Where the bytes of a shard are in the real file, one behind the other; nothing where its
+    /// elements are in another order.
+    ///
+    /// \param begin where the shard begins in the file as it is shown
+    /// \throws error as `shard_finder`, and with errc::corrupt_file where the real file ends before
+    RESHARD_DECL std::optional<byte_run> real_bytes(std::filesystem::path const& path,
+                                                    std::uint64_t begin) const;
+
 private:
+    row_major_files const* next() const {
+        return dynamic_cast<row_major_files const*>(below_.get());
+    }
+
     std::shared_ptr<file_store const> below_;
     std::map<std::filesystem::path, shown_file> files_;
 };

@@ -163,6 +163,12 @@ inline std::string read_text_file(std::filesystem::path const& path,
     return read_bytes(file, file.bytes);
 }
 
+/// Bytes, and where they stand in a file.
+struct placed_text {
+    std::uint64_t begin = 0;
+    std::string text;
+};
+
 } // namespace reshard::detail
 
 #endif

@@ -7,6 +7,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/row_major_files.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -113,7 +114,8 @@ struct open_options {
     /// Files are read as memory, page by page as they are needed. Faster where pages are in memory
     /// and mapped already; but a file that is cut while it is read, or a medium that fails, ends
     /// the program with the signal SIGBUS. By default both are errors. Those of a delta are put
-    /// together as they are read, and are not mapped.
+    /// together as they are read, and are not mapped; nor are tensors of other libraries that are
+    /// not row-major in their files.
     bool mapped = false;
     /// Where files are found and read; nothing: in the file system.
     std::shared_ptr<file_store const> files = {};
@@ -162,8 +164,10 @@ public:
     /// True where files are read as memory (`open_options::mapped`).
     bool is_mapped() const { return !first_bytes_.empty(); }
 
-    /// The first byte of a file that is mapped, or null.
-    std::byte const* mapped(holder_t file) const;
+    /// The first byte of a shard that is mapped, or null where it has to be read.
+    ///
+    /// \throws error with errc::corrupt_file where it is not where the checkpoint says
+    std::byte const* mapped(detail::checkpoint_shard const& shard) const;
 
     /// \throws error with errc::corrupt_file where a file was written to since the checkpoint was
     ///         opened
@@ -191,7 +195,8 @@ private:
     /// even where a new checkpoint took its place.
     std::vector<std::unique_ptr<file_store::file>> kept_;
     std::list<detail::mapped_input> mapped_;
-    std::vector<std::byte const*> first_bytes_; ///< of each file that is mapped
+    std::vector<std::byte const*> first_bytes_;      ///< of each file that is mapped
+    detail::row_major_files const* shown_ = nullptr; ///< where mapped files have other things, too
     std::vector<detail::file_identity> identities_;
     std::vector<std::string> names_;
 };

@@ -97,6 +97,9 @@ private:
     std::uint64_t chunk_bytes_of(checkpoint_shard const& shard) const;
     file_store::file const& file(holder_t number);
 
+    /// The first byte of a shard that is mapped, or null.
+    std::byte const* mapped(shard_place place);
+
     /// Reads a chunk, or compares what is mapped.
     std::optional<bad_chunk> read_chunk(shard_place place, std::uint64_t number, std::byte* target);
 
@@ -107,6 +110,8 @@ private:
     std::unique_ptr<file_store::file> open_; ///< where the checkpoint keeps not all files open
     holder_t open_number_ = 0;
     std::vector<std::byte> buffer_;
+    std::optional<shard_place> looked_up_; ///< the last shard that was asked for as memory
+    std::byte const* mapped_ = nullptr;    ///< its first byte, or null
     std::optional<shard_place> held_;
     byte_run held_run_;
     std::byte const* held_bytes_ = nullptr;

@@ -86,8 +86,8 @@ struct convert_report {
     /// before.
     index_t peak_extra_bytes = 0;
     strict_verdict keys_judged =
-        {}; ///< what `options.strict` wants to be said, and what is left out
-    index_t objects = 0;                   ///< values that are no tensors, which were carried
+        {};              ///< what `options.strict` wants to be said, and what is left out
+    index_t objects = 0; ///< values that are no tensors, which were carried
     std::vector<std::string> carried = {}; ///< the files that were copied beside the tensors
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};

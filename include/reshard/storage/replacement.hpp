@@ -51,8 +51,7 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target);
 /// sharded checkpoint in its directory.
 ///
 /// \param ending by which such a file is recognised
-RESHARD_DECL void check_file_target(std::filesystem::path const& target,
-                                    std::string_view ending);
+RESHARD_DECL void check_file_target(std::filesystem::path const& target, std::string_view ending);
 
 /// Refuses a directory that cannot be renamed.
 RESHARD_DECL void check_no_mount_point(std::filesystem::path const& target);

@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
         refusal(directory, errc::unsupported, "a") ==
         "a: this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
         ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; say what it is by "
-               "--from");
+        "--from");
 }
 
 namespace {

@@ -26,21 +26,11 @@ catalog stored_vectors(std::vector<std::string> const& keys) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(versions_have_a_segment_or_an_ending) {
-    BOOST_TEST(*other_master_name("opt.master_weights.linear_0.w_0") ==
-               "opt.linear_0.w_0_fp32_master_0");
-    BOOST_TEST(*other_master_name("opt.linear_0.w_0_fp32_master_0") ==
-               "opt.master_weights.linear_0.w_0");
-    BOOST_TEST(*other_master_name("master_weights.w") == "w_fp32_master_0");
-    BOOST_TEST(!other_master_name("w_fp32_master_0").has_value()); // has no second segment
-    BOOST_TEST(!other_master_name("opt.my_master_weights.w").has_value());
-    BOOST_TEST(!other_master_name("opt.w.moment1_0").has_value());
-}
-
 BOOST_AUTO_TEST_CASE(only_what_is_missing_is_renamed_and_all_of_it_is_reported) {
     catalog const stored = stored_vectors(
         {"opt.a_fp32_master_0", "opt.b_fp32_master_0", "opt.master_weights.b", "opt.c"});
-    auto const renamed = renamed_masters(
+    auto const renamed = renamed_by(
+        find_name_table("master-weights"),
         {"opt.master_weights.a", "opt.master_weights.b", "opt.master_weights.c", "opt.c", "opt.d"},
         stored);
     BOOST_TEST(
@@ -57,6 +47,72 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_not_stored_is_refused) {
     BOOST_CHECK_EXCEPTION(
         define_renamed(program, {{"a", "b"}}, stored_vectors({"a"})), error,
         test::says(errc::unknown_key, "'a' is to be 'b', which the source does not have"));
+}
+
+BOOST_AUTO_TEST_CASE(each_table_finds_what_other_frameworks_and_versions_store) {
+    struct example {
+        std::string table, wanted, stored;
+    };
+    for (auto const& [table, wanted, stored] :
+         std::vector<example>{{"master-weights", "opt.master_weights.l.w", "opt.l.w_fp32_master_0"},
+                              {"master-weights", "opt.l.w_fp32_master_0", "opt.master_weights.l.w"},
+                              {"master-weights", "l.weight.w_0", "master_weights.l.weight"},
+                              {"master-weights", "master_weights.l.weight", "l.weight.w_0"},
+                              {"master-weights", "w_fp32_master", "w_fp32_master_0"},
+                              {"slices", "linear_0.w_0", "slice@linear_0.w_0"},
+                              {"slices", "slice@linear_0.w_0", "linear_0.w_0"},
+                              {"separators", "a.b.c", "a/b/c"},
+                              {"separators", "a/b/c", "a.b.c"},
+                              {"wrappers", "l.w", "module.l.w"},
+                              {"wrappers", "_orig_mod.l.w", "l.w"}}) {
+        auto const found = renamed_by(find_name_table(table), {wanted}, stored_vectors({stored}));
+        BOOST_TEST((found == std::vector<renamed_key>{{wanted, stored}}), table << ": " << wanted);
+        for (name_table const& other : name_tables())
+            if (other.name != table)
+                BOOST_TEST(renamed_by(other, {wanted}, stored_vectors({stored})).empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_segment_is_whole_and_other_states_are_no_master_weights) {
+    name_table const& masters = find_name_table("master-weights");
+    BOOST_TEST(masters.others("opt.my_master_weights.w").empty());
+    BOOST_TEST(masters.others("opt.w.moment1_0").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_key_with_two_other_names_is_not_renamed) {
+    catalog const stored = stored_vectors({"module.w", "_orig_mod.w"});
+    BOOST_TEST(renamed_by(find_name_table("wrappers"), {"w"}, stored).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_program_takes_stored_names_first_and_tells_what_it_renames) {
+    std::vector<std::string> told;
+    auto const program = program_by_names(
+        {"separators", "wrappers"}, [&](name_table const& table, renamed_key const& one) {
+            told.push_back(one.wanted + " " + one.stored + " " + std::string(table.name));
+        });
+    catalog const stored = stored_vectors({"a.b", "a/b", "c/d", "module.e", "f"});
+    catalog const wanted = stored_vectors({"a.b", "c.d", "e", "g"});
+    mapping const made = program(stored, &wanted);
+    BOOST_TEST((told == std::vector<std::string>{"c.d c/d separators", "e module.e wrappers"}));
+    BOOST_TEST(made.outputs().size() == 3);
+    BOOST_TEST(made.sources().key(made.find("a.b")->value.pieces.source(0)) == "a.b");
+    BOOST_TEST(made.sources().key(made.find("e")->value.pieces.source(0)) == "module.e");
+    BOOST_TEST(!made.find("g"));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_that_there_is_not_is_refused_with_all_that_there_are) {
+    BOOST_CHECK_EXCEPTION(program_by_names({"seperators"}), error,
+                          test::says(errc::usage, "there is no table of names 'seperators' (did "
+                                                  "you mean 'separators'?); the tables are "
+                                                  "master-weights, slices, separators, wrappers"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_missing_has_a_hint_of_the_tables_that_find_it) {
+    catalog const stored = stored_vectors({"a/b", "c/d", "module.e"});
+    BOOST_TEST(hint_of_names({"a.b", "c.d", "e", "x"}, stored) ==
+               "'a.b' is 'a/b' by the names of 'separators' (and 1 more key so), "
+               "'e' is 'module.e' by the names of 'wrappers'");
+    BOOST_TEST(hint_of_names({"x"}, stored) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -107,8 +107,9 @@ BOOST_AUTO_TEST_CASE(files_of_one_rank_each_are_not_read_and_reported) {
                                              "optimizer.tp00_pp00.safetensors"}),
                boost::test_tools::per_element());
     BOOST_TEST(there.warnings().back() ==
-               "not read: master_weights-00001-of-00009.safetensors and 1 more, optimizer state "
-               "or master weights of one rank each, or of another save");
+               "master_weights-00001-of-00009.safetensors and 1 more hold optimizer state or "
+               "master weights of one rank each, or of another save, which are not read and would "
+               "be lost; to convert the rest alone, give its files in a directory of their own");
 }
 
 BOOST_AUTO_TEST_CASE(a_part_without_one_of_its_files_is_refused) {

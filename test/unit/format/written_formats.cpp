@@ -2,9 +2,8 @@
 
 #include <reshard/format/written_formats.hpp>
 
-#include <reshard/format/pickle/pickle_copy.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
-#include <reshard/format/torch/torch_tensors.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
 #include <reshard/format/zip/zip_plan.hpp>
 
@@ -72,9 +71,10 @@ BOOST_AUTO_TEST_CASE(a_pickle_has_the_bytes_that_python_reads) {
         out.global("torch", "Size");
     });
     // As pickletools of Python names them: PROTO, EMPTY_DICT, MARK, BINUNICODE, BINPUT, ...
-    BOOST_TEST((out.take() ==
-                "\x80\x02}(X\1\0\0\0aq\0(N\x88\x89K\x07J\0\1\0\0J\xfe\xff\xff\xff"
-                "\x8a\x08\0\0\0\0\0\1\0\0G\x3f\xe0\0\0\0\0\0\0tX\1\0\0\0bq\1h\0ctorch\nSize\nq\2h\2u."s));
+    BOOST_TEST(
+        (out.take() ==
+         "\x80\x02}(X\1\0\0\0aq\0(N\x88\x89K\x07J\0\1\0\0J\xfe\xff\xff\xff"
+         "\x8a\x08\0\0\0\0\0\1\0\0G\x3f\xe0\0\0\0\0\0\0tX\1\0\0\0bq\1h\0ctorch\nSize\nq\2h\2u."s));
 }
 
 BOOST_AUTO_TEST_CASE(texts_beyond_the_first_256_have_longer_numbers) {
@@ -90,8 +90,12 @@ BOOST_AUTO_TEST_CASE(texts_beyond_the_first_256_have_longer_numbers) {
 
 BOOST_AUTO_TEST_CASE(the_copy_of_a_pickle_says_the_same) {
     // {'a': (1, 2.5, [None, True]), 'b': b'\xff\x00', 'n': Namespace} of protocol 4.
-    std::string const source = "\x80\x04}(\x8c\x01" "a(K\x01G\x40\x04\0\0\0\0\0\0](N\x88" "et\x8c\x01" "bC\x02\xff\0\x8c\x01n"
-                               "\x8c\x08" "argparse\x8c\tNamespace\x93)R}\x8c\x01xK\x05sbu."s;
+    std::string const source = "\x80\x04}(\x8c\x01"
+                               "a(K\x01G\x40\x04\0\0\0\0\0\0](N\x88"
+                               "et\x8c\x01"
+                               "bC\x02\xff\0\x8c\x01n"
+                               "\x8c\x08"
+                               "argparse\x8c\tNamespace\x93)R}\x8c\x01xK\x05sbu."s;
     std::string_view const allowed[] = {"argparse.Namespace", "_codecs.encode"};
     memory_file const file(source);
     pickle const values(file, "p", {0, source.size()}, allowed);

@@ -247,21 +247,28 @@ public:
 
     /// The one that is in a longer name, between dots; empty where there is none.
     std::string_view inside(std::string_view longer) const {
-        for (std::size_t first = 0; first < longer.size(); first = longer.find('.', first)) {
-            first += first > 0 ? 1 : 0;
-            std::string_view const rest = longer.substr(first);
-            if (std::size_t const dot = rest.find('.'); !firsts_.contains(rest.substr(0, dot)))
-                continue;
-            for (std::size_t end = 0; end < rest.size();) {
-                end = std::min(rest.find('.', end + 1), rest.size());
-                if (end < longer.size() && keys_.contains(rest.substr(0, end)))
-                    return rest.substr(0, end);
-            }
+        for (std::string_view rest = longer;;) {
+            std::size_t const dot = rest.find('.'); // may be the first character
+            if (firsts_.contains(rest.substr(0, dot)))
+                if (auto const found = at_beginning(rest, longer.size()); !found.empty())
+                    return found;
+            if (dot == rest.npos)
+                return {};
+            rest.remove_prefix(dot + 1);
+        }
+    }
+
+private:
+    /// The one that `rest` begins with, up to a dot or its end, and that is shorter than `size`.
+    std::string_view at_beginning(std::string_view rest, std::size_t size) const {
+        for (std::size_t end = 0; end < rest.size();) {
+            end = std::min(rest.find('.', end + 1), rest.size());
+            if (end < size && keys_.contains(rest.substr(0, end)))
+                return rest.substr(0, end);
         }
         return {};
     }
 
-private:
     /// Whether a tensor of the source is there under its own name, at most in another data type.
     static bool is_kept(lower_context& context, std::string_view key) {
         mapping_output const* const output = context.result.map.find(key);

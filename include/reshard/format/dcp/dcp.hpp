@@ -4,8 +4,10 @@
 #define RESHARD_FORMAT_DCP_DCP_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/dcp/dcp_items.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
@@ -27,10 +29,22 @@ namespace reshard::detail {
 RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& metadata);
 
+/// Files that hold the layout in the native format of torch.distributed.checkpoint, each different
+/// shard once, `__R_0.distcp` for rank `R`. Objects are in the first of them.
+///
+/// Names of tensors are not taken apart: one of `planner_data` is the path to itself.
+///
+/// \throws error with errc::unsupported for flattened shards and for data types that torch does not
+///         have, naming the key
+/// \par Source torch.distributed.checkpoint, `FileSystemWriter`; its classes are those of torch 2.3 and
+///             later
+RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& choices);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/dcp/impl/dcp.ipp>
+#include <reshard/format/dcp/impl/dcp_plan.ipp>
 #endif
 
 #endif

@@ -394,11 +394,11 @@ public:
             "are "
             "not read and would be lost; to convert the rest alone, give its files in a directory "
             "of their own";
-        warn(directory, "not read: " + first_of(result_.unread, result_.unread.front()) +
-                            ", optimizer state or master weights of one rank each, or of another "
-                            "save");
-        if (options_.from == "huggingface") // the model alone was asked for
+        if (options_.from == "huggingface") { // the model alone was asked for
+            warn(directory, "not read, as the model alone is wanted: " +
+                                first_of(result_.unread, result_.unread.front()));
             result_.unread.clear();
+        }
     }
 
     /// The rule for a directory that was saved to before and after the change of formats: what is

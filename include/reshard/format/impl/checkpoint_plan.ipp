@@ -11,8 +11,8 @@
 #include <reshard/format/fused_text.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/other_names.hpp>
+#include <reshard/format/planned_files.hpp>
 #include <reshard/format/safetensors.hpp>
-#include <reshard/format/shard_writers.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 
 #include <algorithm>
@@ -145,7 +145,7 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
     for (auto const& [rank, files] : ranks)
         count += files.size();
     checkpoint_plan plan;
-    plan.holders = target.holders;
+    plan.holders = plan.metadata.writers = target.holders;
     plan.metadata.format = "sharded_safetensors";
     plan.metadata.aliases = choices.aliases;
     plan.metadata.fused = choices.fused;

@@ -6,7 +6,6 @@
 #include <reshard/format/planned_files.hpp>
 
 #include <reshard/core/error.hpp>
-#include <reshard/format/shard_writers.hpp>
 
 #include <cstddef>
 #include <utility>

@@ -204,6 +204,33 @@ row_major_files::open(std::filesystem::path const& path) const {
     return std::make_unique<row_major_file>(below_->open(path), known->second);
 }
 
+RESHARD_DECL std::shared_ptr<file_store const> const& row_major_files::lowest() const {
+    return next() ? next()->lowest() : below_;
+}
+
+RESHARD_DECL std::optional<byte_run> row_major_files::real_bytes(std::filesystem::path const& path,
+                                                                 std::uint64_t begin) const {
+    auto const known = files_.find(path);
+    if (known == files_.end())
+        return next() ? next()->real_bytes(path, begin) : std::nullopt;
+    auto const real = lowest()->open(path);
+    shown_file const& shown = known->second;
+    auto const next = std::upper_bound(
+        shown.shards.begin(), shown.shards.end(), begin,
+        [](std::uint64_t place, shown_shard const& shard) { return place < shard.begin; });
+    auto const shard = std::prev(next);
+    strided_bytes const place =
+        shown.find(*real, *shard, static_cast<std::size_t>(shard - shown.shards.begin()));
+    index_vector const shape = shard->shape;
+    if (!is_row_major(shape, place.strides))
+        return std::nullopt;
+    std::uint64_t const bytes = (next == shown.shards.end() ? shown.bytes : next->begin) - begin;
+    if (std::uint64_t const all = real->facts().bytes; all < bytes || all - bytes < place.begin)
+        fail(errc::corrupt_file, path.string(), ": ends at byte ", all, ", and ", bytes,
+             " bytes of a shard begin at byte ", place.begin);
+    return byte_run{place.begin, place.begin + bytes};
+}
+
 } // namespace reshard::detail
 
 #endif

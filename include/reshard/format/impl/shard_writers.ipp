@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_SHARD_WRITERS_IPP
 #define RESHARD_FORMAT_IMPL_SHARD_WRITERS_IPP
 
-#include <reshard/format/shard_writers.hpp>
+#include <reshard/format/planned_files.hpp>
 
 #include <reshard/layout/replica.hpp>
 
@@ -161,17 +161,15 @@ RESHARD_DECL std::vector<std::uint64_t> bytes_of(std::vector<file_shard> const& 
 }
 
 RESHARD_DECL safetensors_layout plan_of(std::vector<file_shard> const& shards,
-                                       std::map<std::string, std::string> const& metadata,
-                                       std::string_view file) {
+                                        std::map<std::string, std::string> const& metadata,
+                                        std::string_view file) {
     std::vector<safetensors_tensor> tensors;
     tensors.reserve(shards.size());
     for (file_shard const& shard : shards)
         tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});
     auto const bytes = bytes_of(shards);
-    std::uint64_t const all =
-        std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
-    return plan_safetensors(tensors, metadata, file,
-                            all < std::uint64_t{1} << 20 ? 64 : 4096);
+    std::uint64_t const all = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+    return plan_safetensors(tensors, metadata, file, all < std::uint64_t{1} << 20 ? 64 : 4096);
 }
 
 } // namespace reshard::detail

@@ -6,12 +6,13 @@
 #include <reshard/format/written_formats.hpp>
 
 #include <reshard/core/error.hpp>
-#include <reshard/format/dcp/dcp_plan.hpp>
-#include <reshard/format/numpy/npy_plan.hpp>
-#include <reshard/format/paddle/paddle_plan.hpp>
+#include <reshard/format/dcp/dcp.hpp>
+#include <reshard/format/megatron/torch_dist.hpp>
+#include <reshard/format/numpy/npy.hpp>
+#include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/paddle/unified_plan.hpp>
-#include <reshard/format/torch/torch_tensors.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
 
 #include <string>
 #include <string_view>

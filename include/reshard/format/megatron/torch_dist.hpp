@@ -4,7 +4,9 @@
 #define RESHARD_FORMAT_MEGATRON_TORCH_DIST_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
@@ -31,6 +33,12 @@ inline constexpr std::string_view megatron_common_name = "common.pt";
 ///             compared
 RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& metadata);
+
+/// Files as `plan_dcp` has them, with what Megatron-Core has beside them: `metadata.json`, and
+/// `common.pt` of the objects that are common to all ranks.
+///
+/// \throws error as `plan_dcp`
+RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices);
 
 } // namespace reshard::detail
 

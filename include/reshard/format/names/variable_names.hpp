@@ -21,14 +21,6 @@
 
 namespace reshard::model {
 
-/// The name that another version gives a master weight: `opt.w_fp32_master_0` for
-/// `opt.master_weights.w`, and the reverse, in which the segment is the second. Nothing for other
-/// keys.
-///
-/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries these names for keys that
-///             are missing
-RESHARD_DECL std::optional<std::string> other_master_name(std::string_view key);
-
 /// A key that is wanted, and the name under which the tensor is stored.
 struct renamed_key {
     std::string wanted;
@@ -37,20 +29,51 @@ struct renamed_key {
     bool operator==(renamed_key const&) const = default;
 };
 
-/// The wanted keys that `stored` has under another version's name only, in their order: to be
-/// reported, never taken in silence.
-RESHARD_DECL std::vector<renamed_key> renamed_masters(std::vector<std::string> const& wanted,
-                                                      catalog const& stored);
-
 /// Defines each of these keys as the tensor that is stored under its other name.
 ///
 /// \throws error with errc::unknown_key for a stored name that the catalog does not have
 RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> const& renamed,
                                  catalog const& stored);
 
+/// Names that frameworks, or their versions, give the same tensor.
+struct name_table {
+    std::string_view name;
+    std::string_view description;
+    /// The other names of a key; none where the table does not know it.
+    std::vector<std::string> (*others)(std::string_view key);
+};
+
+/// All tables: `master-weights`, `slices`, `separators`, `wrappers`.
+///
+/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries other names of master weights
+///             for keys that are missing, without a word
+RESHARD_DECL std::vector<name_table> const& name_tables();
+
+/// \throws error with errc::usage for a name that no table has, with all that there are
+RESHARD_DECL name_table const& find_name_table(std::string_view name);
+
+/// The wanted keys that `stored` has under another name of this table only, in their order. A key
+/// of which it has several other names is left out: nobody knows which is meant.
+RESHARD_DECL std::vector<renamed_key>
+renamed_by(name_table const& table, std::vector<std::string> const& wanted, catalog const& stored);
+
+/// A program, for `options::program`, that fills each wanted tensor by its name, or where that is
+/// not stored, by the name of the first of these tables that finds it. What was renamed is told, on
+/// every rank.
+///
+/// \throws error with errc::usage as `find_name_table`
+RESHARD_DECL std::function<mapping(catalog const&, catalog const*)>
+program_by_names(std::vector<std::string> const& tables,
+                 std::function<void(name_table const&, renamed_key const&)> tell = {});
+
 } // namespace reshard::model
 
 namespace reshard::detail {
+
+/// `'a/b' by the names of 'separators'`, and how many more: which tables would find keys that are
+/// not stored. Nothing where none would.
+RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
+                                       catalog const& stored);
 
 inline constexpr std::string_view master_suffix = "_fp32_master";
 inline constexpr std::string_view master_segment = "master_weights.";

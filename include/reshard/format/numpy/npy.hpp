@@ -4,8 +4,10 @@
 #define RESHARD_FORMAT_NUMPY_NPY_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/row_major_files.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
@@ -53,10 +55,21 @@ RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
 RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path);
 
+/// A `.npy` file of one tensor.
+///
+/// \pre    the layout has whole tensors on one rank, here and below
+/// \throws error with errc::unsupported for another number of tensors, and for data types that
+///         NumPy does not have, naming the key
+RESHARD_DECL checkpoint_plan plan_npy(layout const& target, file_choices const& choices);
+
+/// A `.npz` file of all tensors, not compressed.
+RESHARD_DECL checkpoint_plan plan_npz(layout const& target, file_choices const& choices);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/numpy/impl/npy.ipp>
+#include <reshard/format/numpy/impl/npy_plan.ipp>
 #endif
 
 #endif

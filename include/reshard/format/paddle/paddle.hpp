@@ -4,7 +4,9 @@
 #define RESHARD_FORMAT_PADDLE_PADDLE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
@@ -38,10 +40,21 @@ RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const
 RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& path);
 
+/// Files that hold the layout as a Flex Checkpoint of safetensors files, each different shard once:
+/// `0.metadata`, and `R_0.safetensors` for rank `R`. Where a rank has several shards of one key, its
+/// further files have numbers behind those of all ranks.
+///
+/// \throws error with errc::unsupported for data types that Paddle does not have, and for tensors
+///         without elements, naming the key
+/// \par Source paddle.distributed.flex_checkpoint of Paddle 3.3; it is loaded with
+///             `safetensors=True`
+RESHARD_DECL checkpoint_plan plan_paddle_flex(layout const& target, file_choices const& choices);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/paddle/impl/paddle.ipp>
+#include <reshard/format/paddle/impl/paddle_plan.ipp>
 #endif
 
 #endif

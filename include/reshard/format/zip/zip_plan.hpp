@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_ZIP_ZIP_PLAN_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/format/placed_text.hpp>
+#include <reshard/format/text_file.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <cstdint>

@@ -24,7 +24,10 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
       read_objects_(std::move(opened.read_objects)) {
     if (how.mapped && how.files)
         fail(errc::usage, path.string(), ": only files of the system can be mapped");
-    bool const is_mapped = how.mapped && files_ == detail::files_of_system();
+    auto const* const shown = dynamic_cast<detail::row_major_files const*>(files_.get());
+    bool const is_mapped =
+        how.mapped && (shown ? shown->lowest() : files_) == detail::files_of_system();
+    shown_ = is_mapped ? shown : nullptr;
     std::size_t const most_kept = detail::most_kept_files();
     for (detail::checkpoint_file const& file : metadata_.files) {
         auto now = files_->open(file.path);
@@ -61,9 +64,9 @@ RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const 
              " are not carried to other formats; leave them out");
     auto all = read_objects_();
     std::erase_if(all, [&](detail::saved_object const& one) {
-        return !one.key.empty() && std::ranges::find(metadata_.objects, one.key,
-                                                     &detail::checkpoint_object::key) ==
-                                       metadata_.objects.end();
+        return !one.key.empty() &&
+               std::ranges::find(metadata_.objects, one.key, &detail::checkpoint_object::key) ==
+                   metadata_.objects.end();
     });
     return all;
 }
@@ -78,8 +81,14 @@ RESHARD_DECL std::unique_ptr<file_store::file> checkpoint::open_file(holder_t fi
     return opened;
 }
 
-RESHARD_DECL std::byte const* checkpoint::mapped(holder_t file) const {
-    return first_bytes_.empty() ? nullptr : first_bytes_[file];
+RESHARD_DECL std::byte const* checkpoint::mapped(detail::checkpoint_shard const& shard) const {
+    if (first_bytes_.empty())
+        return nullptr;
+    std::byte const* const first = first_bytes_[shard.file];
+    if (!shown_)
+        return first + shard.begin;
+    auto const real = shown_->real_bytes(metadata_.files[shard.file].path, shard.begin);
+    return real ? first + real->begin : nullptr;
 }
 
 RESHARD_DECL void checkpoint::check_unchanged(holder_t file) const {

@@ -80,6 +80,14 @@ RESHARD_DECL file_store::file const& chunk_reader::file(holder_t number) {
     return *open_;
 }
 
+RESHARD_DECL std::byte const* chunk_reader::mapped(shard_place place) {
+    if (source_.is_mapped() && looked_up_ != place) {
+        mapped_ = source_.mapped(shard_at(place));
+        looked_up_ = place;
+    }
+    return mapped_;
+}
+
 RESHARD_DECL byte_run chunk_reader::whole_chunks(shard_place place, byte_run run) const {
     checkpoint_shard const& shard = shard_at(place);
     if (!is_verified(shard) || run.size() == 0)
@@ -95,12 +103,12 @@ chunk_reader::read_chunk(shard_place place, std::uint64_t number, std::byte* tar
     std::uint64_t const size = chunk_bytes_of(shard);
     std::uint64_t const first = shard.begin + number * size;
     std::uint64_t const end = shard.end - first <= size ? shard.end : first + size;
-    std::byte const* const mapped = source_.mapped(shard.file);
+    std::byte const* const bytes = mapped(place);
     for (std::uint64_t begin = first; begin < end; begin += bytes_at_once) {
         std::uint64_t const count = std::min(bytes_at_once, end - begin);
-        if (!mapped)
+        if (!bytes)
             file(shard.file).read(begin, {target + (begin - first), count});
-        digest_.add({mapped ? mapped + begin : target + (begin - first), count});
+        digest_.add({bytes ? bytes + (begin - shard.begin) : target + (begin - first), count});
     }
     bytes_read_ += end - first;
     std::uint64_t const found = digest_.take();
@@ -120,7 +128,7 @@ RESHARD_DECL void chunk_reader::read_to(std::byte* target, shard_place place, by
     if (!is_verified(shard)) {
         unverified_[shard.file] = true;
         bytes_read_ += run.size();
-        if (!source_.mapped(shard.file))
+        if (!mapped(place))
             file(shard.file).read(shard.begin + run.begin, {target, run.size()});
         return;
     }
@@ -135,12 +143,11 @@ RESHARD_DECL std::byte const* chunk_reader::read(shard_place place, byte_run run
     if (!is_held) {
         held_.reset();
         held_run_ = whole_chunks(place, run);
-        checkpoint_shard const& shard = shard_at(place);
-        std::byte const* const mapped = source_.mapped(shard.file);
-        if (!mapped && buffer_.size() < held_run_.size())
+        std::byte const* const bytes = mapped(place);
+        if (!bytes && buffer_.size() < held_run_.size())
             buffer_.resize(held_run_.size());
         read_to(buffer_.data(), place, held_run_);
-        held_bytes_ = mapped ? mapped + shard.begin + held_run_.begin : buffer_.data();
+        held_bytes_ = bytes ? bytes + held_run_.begin : buffer_.data();
         held_ = place;
     }
     return held_bytes_ + (run.begin - held_run_.begin);

@@ -205,9 +205,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
     auto const me = static_cast<holder_t>(world.rank());
-    file_pieces const pieces = how.wanted
-                                   ? pieces_by_rank(files, world.size())
-                                   : pieces_by_bytes(files, world.size());
+    file_pieces const pieces =
+        how.wanted ? pieces_by_rank(files, world.size()) : pieces_by_bytes(files, world.size());
     layout const held = layout_of(files.metadata, pieces, world.size());
     plan_problem work;
     plan whole;

@@ -12,6 +12,7 @@
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/format/names/variable_names.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -58,6 +59,22 @@ inline std::vector<std::string> keys_filled(mapping const& program, catalog cons
         return !output || output->added;
     });
     return keys;
+}
+
+/// Adds to an error about keys that are not stored by which names they would be found.
+template <class Work>
+void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& work) {
+    try {
+        work();
+    } catch (error const& problem) {
+        std::string const hint = problem.code() == errc::unknown_key
+                                     ? hint_of_names(keys_of(wanted), stored)
+                                     : std::string();
+        if (hint.empty())
+            throw;
+        fail(problem.code(), problem.what(), "; ", hint,
+             ": options.program = model::program_by_names({...})");
+    }
 }
 
 /// A shard as it stands in messages, without its tensor.
@@ -128,8 +145,10 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
         program = *known;
     else if (!how.program.is_by_name())
         program = (*how.program.made())(stored, &wanted);
-    std::tie(work.program, work.verdict) =
-        fitted_program(std::move(program), stored, work.wanted, {how.strict, how.shape_mismatch});
+    with_hint_of_names(wanted, stored, [&] {
+        std::tie(work.program, work.verdict) = fitted_program(
+            std::move(program), stored, work.wanted, {how.strict, how.shape_mismatch});
+    });
     carry_fused(work.program, source.files_layout());
     if (!how.cut_fused) {
         check_torn(work.program, source.files_layout());

@@ -149,8 +149,7 @@ RESHARD_DECL written_run& written_files::run_at(shard_place place, std::uint64_t
 
 RESHARD_DECL void written_files::finish(holder_t number, sealed_checkpoint const& sealed) {
     if (plan_.texts) {
-        auto const path =
-            std::filesystem::path(target_.name()) / plan_.metadata.files[number].path;
+        auto const path = std::filesystem::path(target_.name()) / plan_.metadata.files[number].path;
         for (placed_text const& one : plan_.texts->around(number, path))
             write(number, one.begin, std::as_bytes(std::span(one.text)));
         return;

@@ -3,15 +3,13 @@
 #ifndef RESHARD_FORMAT_DCP_IMPL_DCP_PLAN_IPP
 #define RESHARD_FORMAT_DCP_IMPL_DCP_PLAN_IPP
 
-#include <reshard/format/dcp/dcp_plan.hpp>
+#include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/dcp/dcp_items.hpp>
-#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/planned_files.hpp>
-#include <reshard/format/shard_writers.hpp>
-#include <reshard/format/torch/torch_tensors.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +39,8 @@ public:
         std::erase_if(objects_, [](saved_object const& one) { return one.key.empty(); });
         for (saved_object const& object : objects_)
             if (target.find(object.key))
-                fail(errc::usage, "'", object.key, "' is a value that is no tensor, and a tensor is to "
+                fail(errc::usage, "'", object.key,
+                     "' is a value that is no tensor, and a tensor is to "
                      "be written under that key; give it another one");
         planned_files files("torch_dcp", target, choices);
         auto ranks = shards_by_writer(target, choices);
@@ -103,8 +102,8 @@ private:
         // Shards are found by their offsets, which those without elements may share with others.
         if (element_count(tensor.shape) == 0 && element_count(*shard.global_shape) > 0)
             return end;
-        auto const bytes = static_cast<std::uint64_t>(
-            byte_count(element_count(tensor.shape), tensor.dtype));
+        auto const bytes =
+            static_cast<std::uint64_t>(byte_count(element_count(tensor.shape), tensor.dtype));
         std::uint64_t const begin = round_up(end, torch_alignment(bytes));
         torch_file const file = torch_file_of(tensor, begin);
         files.add(shard, file.elements.front());
@@ -242,7 +241,7 @@ private:
     }
 
     std::vector<saved_object> objects_;
-    std::vector<byte_run> places_; ///< of the objects, in the first file
+    std::vector<byte_run> places_;         ///< of the objects, in the first file
     std::vector<std::vector<item>> items_; ///< by file, in the order of the tensors
     checkpoint_metadata metadata_;
 };
@@ -251,51 +250,6 @@ RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& 
     auto const texts = std::make_shared<dcp_texts>(choices.objects);
     checkpoint_plan plan = texts->lay_out(target, choices);
     plan.texts = texts;
-    return plan;
-}
-
-/// What Megatron-Core has beside that.
-class torch_dist_texts : public file_texts {
-public:
-    torch_dist_texts(std::shared_ptr<file_texts const> sharded, std::string common)
-        : sharded_(std::move(sharded)), common_(std::move(common)) {}
-
-    std::vector<placed_text> around(holder_t file,
-                                    std::filesystem::path const& written) const override {
-        return sharded_->around(file, written);
-    }
-
-    /// `metadata.json` is last, as Megatron-Core writes it.
-    std::vector<std::pair<std::string, std::string>> others() const override {
-        auto all = sharded_->others();
-        all.emplace_back(megatron_common_name, common_);
-        all.emplace_back(megatron_metadata_name,
-                         R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, )"
-                         R"("common_backend": "torch", "common_backend_version": 1})");
-        return all;
-    }
-
-private:
-    std::shared_ptr<file_texts const> sharded_;
-    std::string common_; ///< the file of what ranks have in common
-};
-
-/// What ranks have in common as a file: nothing, where the objects do not tell.
-inline std::string common_file(std::vector<saved_object> const& objects) {
-    for (saved_object const& one : objects)
-        if (one.key.empty())
-            return one.archive;
-    pickle_writer nothing;
-    nothing.empty_dict();
-    return torch_file_of(nothing.take());
-}
-
-RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
-    file_choices sharded = choices;
-    std::erase_if(sharded.objects, [](saved_object const& one) { return one.is_common; });
-    checkpoint_plan plan = plan_dcp(target, sharded);
-    plan.metadata.format = "megatron_torch_dist";
-    plan.texts = std::make_shared<torch_dist_texts>(plan.texts, common_file(choices.objects));
     return plan;
 }
 

@@ -8,13 +8,16 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/json_document.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace reshard::detail {
 
@@ -97,6 +100,51 @@ RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const>
     if (all.files->find(common) == file_store::kind::file)
         append(all, with_whole(open_torch_file(all.files, common), below, common));
     return all;
+}
+
+/// What Megatron-Core has beside what torch.distributed.checkpoint has.
+class torch_dist_texts : public file_texts {
+public:
+    torch_dist_texts(std::shared_ptr<file_texts const> sharded, std::string common)
+        : sharded_(std::move(sharded)), common_(std::move(common)) {}
+
+    std::vector<placed_text> around(holder_t file,
+                                    std::filesystem::path const& written) const override {
+        return sharded_->around(file, written);
+    }
+
+    /// `metadata.json` is last, as Megatron-Core writes it.
+    std::vector<std::pair<std::string, std::string>> others() const override {
+        auto all = sharded_->others();
+        all.emplace_back(megatron_common_name, common_);
+        all.emplace_back(megatron_metadata_name,
+                         R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, )"
+                         R"("common_backend": "torch", "common_backend_version": 1})");
+        return all;
+    }
+
+private:
+    std::shared_ptr<file_texts const> sharded_;
+    std::string common_; ///< the file of what ranks have in common
+};
+
+/// What ranks have in common as a file: nothing, where the objects do not tell.
+inline std::string common_file(std::vector<saved_object> const& objects) {
+    for (saved_object const& one : objects)
+        if (one.key.empty())
+            return one.archive;
+    pickle_writer nothing;
+    nothing.empty_dict();
+    return torch_file_of(nothing.take());
+}
+
+RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
+    file_choices sharded = choices;
+    std::erase_if(sharded.objects, [](saved_object const& one) { return one.is_common; });
+    checkpoint_plan plan = plan_dcp(target, sharded);
+    plan.metadata.format = "megatron_torch_dist";
+    plan.texts = std::make_shared<torch_dist_texts>(plan.texts, common_file(choices.objects));
+    return plan;
 }
 
 } // namespace reshard::detail

@@ -5,33 +5,13 @@
 
 #include <reshard/format/names/variable_names.hpp>
 
+#include <reshard/core/error.hpp>
+#include <reshard/core/key_index.hpp>
+
+#include <algorithm>
 #include <utility>
 
 namespace reshard::model {
-
-RESHARD_DECL std::optional<std::string> other_master_name(std::string_view key) {
-    std::string name(key);
-    if (detail::take_master_segment(name))
-        return name + std::string(detail::master_suffix) + "_0";
-    auto const rest = detail::without_ending(key, std::string(detail::master_suffix) + "_0");
-    auto const dot = rest ? rest->find('.') : std::string_view::npos;
-    if (dot == std::string_view::npos)
-        return std::nullopt;
-    return std::string(rest->substr(0, dot + 1)) + std::string(detail::master_segment) +
-           std::string(rest->substr(dot + 1));
-}
-
-RESHARD_DECL std::vector<renamed_key> renamed_masters(std::vector<std::string> const& wanted,
-                                                      catalog const& stored) {
-    std::vector<renamed_key> renamed;
-    for (std::string const& key : wanted) {
-        if (stored.find(key))
-            continue;
-        if (auto other = other_master_name(key); other && stored.find(*other))
-            renamed.push_back({key, std::move(*other)});
-    }
-    return renamed;
-}
 
 RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> const& renamed,
                                  catalog const& stored) {
@@ -49,6 +29,147 @@ RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> cons
 namespace reshard::detail {
 
 inline constexpr std::string_view slice_prefix = "slice@";
+
+/// The parameter whose master weight a key is; nothing where it is none.
+inline std::optional<std::string> parameter_of_master(std::string_view key) {
+    std::string name(key);
+    if (take_master_segment(name))
+        return name;
+    for (std::string_view const ending : {"_fp32_master_0", "_fp32_master", ".w_0"})
+        if (auto const rest = without_ending(key, ending))
+            return std::string(*rest);
+    return std::nullopt;
+}
+
+inline std::vector<std::string> other_masters(std::string_view key) {
+    auto const parameter = parameter_of_master(key);
+    if (!parameter)
+        return {};
+    std::string const segment(master_segment);
+    std::vector<std::string> names = {*parameter + "_fp32_master_0", *parameter + "_fp32_master",
+                                      *parameter + ".w_0", segment + *parameter};
+    if (std::size_t const dot = parameter->find('.'); dot != std::string::npos)
+        names.push_back(parameter->substr(0, dot + 1) + segment + parameter->substr(dot + 1));
+    std::erase(names, key);
+    return names;
+}
+
+/// The key without one of these beginnings, and with each of them.
+inline std::vector<std::string> with_beginnings(std::string_view key,
+                                                std::vector<std::string_view> const& beginnings) {
+    std::vector<std::string> names;
+    for (std::string_view const one : beginnings) {
+        names.push_back(std::string(one).append(key));
+        if (key.starts_with(one))
+            names.emplace_back(key.substr(one.size()));
+    }
+    return names;
+}
+
+inline std::vector<std::string> other_slices(std::string_view key) {
+    return with_beginnings(key, {slice_prefix});
+}
+
+inline std::vector<std::string> other_wrappers(std::string_view key) {
+    return with_beginnings(key, {"module.", "_orig_mod."});
+}
+
+inline std::vector<std::string> other_separators(std::string_view key) {
+    std::vector<std::string> names;
+    for (auto const& [from, to] : {std::pair{'.', '/'}, std::pair{'/', '.'}}) {
+        std::string name(key);
+        std::ranges::replace(name, from, to);
+        if (name != key)
+            names.push_back(std::move(name));
+    }
+    return names;
+}
+
+RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
+                                       catalog const& stored) {
+    std::string hint;
+    for (model::name_table const& table : model::name_tables()) {
+        auto const found = renamed_by(table, wanted, stored);
+        if (!found.empty())
+            hint +=
+                std::string(hint.empty() ? "" : ", ") + "'" + found.front().wanted + "' is '" +
+                found.front().stored + "' by the names of '" + std::string(table.name) + "'" +
+                (found.size() > 1 ? " (and " + counted(found.size() - 1, "more key") + " so)" : "");
+    }
+    return hint;
+}
+
+} // namespace reshard::detail
+
+namespace reshard::model {
+
+RESHARD_DECL std::vector<name_table> const& name_tables() {
+    static std::vector<name_table> const all = {
+        {"master-weights",
+         "w.w_0, w_fp32_master_0, w_fp32_master, master_weights.w, and the last as second segment",
+         detail::other_masters},
+        {"slices", "slice@w of ZeRO-3, and w", detail::other_slices},
+        {"separators", "a/b, and a.b", detail::other_separators},
+        {"wrappers", "module.w of data parallelism, _orig_mod.w of a compiled model, and w",
+         detail::other_wrappers}};
+    return all;
+}
+
+RESHARD_DECL name_table const& find_name_table(std::string_view name) {
+    auto const found = std::ranges::find(name_tables(), name, &name_table::name);
+    if (found != name_tables().end())
+        return *found;
+    std::string known;
+    for (name_table const& one : name_tables())
+        known += (known.empty() ? "" : ", ") + std::string(one.name);
+    fail(errc::usage, "there is no table of names '", name, "'",
+         detail::did_you_mean(name, name_tables(), &name_table::name), "; the tables are ", known);
+}
+
+RESHARD_DECL std::vector<renamed_key>
+renamed_by(name_table const& table, std::vector<std::string> const& wanted, catalog const& stored) {
+    std::vector<renamed_key> renamed;
+    for (std::string const& key : wanted) {
+        if (stored.find(key))
+            continue;
+        std::vector<std::string> names = table.others(key);
+        std::erase_if(names, [&](std::string const& name) { return !stored.find(name); });
+        if (names.size() == 1)
+            renamed.push_back({key, std::move(names.front())});
+    }
+    return renamed;
+}
+
+RESHARD_DECL std::function<mapping(catalog const&, catalog const*)>
+program_by_names(std::vector<std::string> const& tables,
+                 std::function<void(name_table const&, renamed_key const&)> tell) {
+    std::vector<name_table> chosen;
+    for (std::string const& name : tables)
+        chosen.push_back(find_name_table(name));
+    return [chosen, tell](catalog const& stored, catalog const* target) {
+        mapping program;
+        std::vector<std::string> lacking;
+        for (catalog_entry const& entry : target ? *target : stored)
+            if (catalog_entry const* const own = stored.find(entry.key))
+                program.define(entry.key, program.source(own->key, own->shape, own->dtype));
+            else
+                lacking.push_back(entry.key);
+        for (name_table const& table : chosen) {
+            auto const renamed = renamed_by(table, lacking, stored);
+            define_renamed(program, renamed, stored);
+            for (renamed_key const& one : renamed) {
+                std::erase(lacking, one.wanted);
+                if (tell)
+                    tell(table, one);
+            }
+        }
+        return program;
+    };
+}
+
+} // namespace reshard::model
+
+namespace reshard::detail {
 
 /// What stands before an underscore and a number at the end of a name; nothing where there are
 /// none.

@@ -3,12 +3,9 @@
 #ifndef RESHARD_FORMAT_NUMPY_IMPL_NPY_PLAN_IPP
 #define RESHARD_FORMAT_NUMPY_IMPL_NPY_PLAN_IPP
 
-#include <reshard/format/numpy/npy_plan.hpp>
-
 #include <reshard/core/error.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/planned_files.hpp>
-#include <reshard/format/shard_writers.hpp>
 #include <reshard/format/zip/zip_plan.hpp>
 #include <reshard/os/file_bytes.hpp>
 
@@ -45,8 +42,8 @@ inline std::string npy_header(file_shard const& shard) {
         extents += std::to_string(extent) + (shape.size() == 1 ? "," : ", ");
     if (shape.size() > 1)
         extents.resize(extents.size() - 2);
-    std::string text = "{'descr': '" + npy_descr(shard) +
-                       "', 'fortran_order': False, 'shape': (" + extents + "), }";
+    std::string text = "{'descr': '" + npy_descr(shard) + "', 'fortran_order': False, 'shape': (" +
+                       extents + "), }";
     constexpr std::size_t fixed = 10, step = 64;
     text.resize((fixed + text.size() + 1 + step - 1) / step * step - fixed - 1, ' ');
     text += '\n';
@@ -55,8 +52,7 @@ inline std::string npy_header(file_shard const& shard) {
 }
 
 inline std::uint64_t data_bytes(file_shard const& shard) {
-    return static_cast<std::uint64_t>(
-        byte_count(element_count(shard.region.shape), shard.dtype));
+    return static_cast<std::uint64_t>(byte_count(element_count(shard.region.shape), shard.dtype));
 }
 
 /// All shards of a layout of one rank.

@@ -3,12 +3,11 @@
 #ifndef RESHARD_FORMAT_PADDLE_IMPL_PADDLE_PLAN_IPP
 #define RESHARD_FORMAT_PADDLE_IMPL_PADDLE_PLAN_IPP
 
-#include <reshard/format/paddle/paddle_plan.hpp>
+#include <reshard/format/paddle/paddle.hpp>
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/planned_files.hpp>
-#include <reshard/format/shard_writers.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -66,8 +65,7 @@ public:
     }
 
 private:
-    static constexpr std::string_view module =
-        "paddle.distributed.flex_checkpoint.dcp.metadata";
+    static constexpr std::string_view module = "paddle.distributed.flex_checkpoint.dcp.metadata";
 
     /// Members that both of Paddle's classes have.
     static void put_shard(pickle_writer& out, checkpoint_shard const& shard) {
@@ -129,9 +127,11 @@ private:
 inline void check_elements(layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (element_count(target.shape_of(tensor)) == 0)
-            fail(errc::unsupported, "'", tensor.key, "': Paddle does not load tensors without "
-                 "elements, and this one is ", target.shape_of(tensor),
-                 "; leave it out by the program, as in `", tensor.key, " -> _`");
+            fail(errc::unsupported, "'", tensor.key,
+                 "': Paddle does not load tensors without "
+                 "elements, and this one is ",
+                 target.shape_of(tensor), "; leave it out by the program, as in `", tensor.key,
+                 " -> _`");
 }
 
 inline bool is_empty(file_shard const& shard) { return element_count(stored_shape(shard)) == 0; }

@@ -9,7 +9,6 @@
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/planned_files.hpp>
-#include <reshard/format/shard_writers.hpp>
 #include <reshard/model/optimizer_state.hpp>
 
 #include <algorithm>

@@ -3,8 +3,6 @@
 #ifndef RESHARD_FORMAT_PICKLE_IMPL_PICKLE_COPY_IPP
 #define RESHARD_FORMAT_PICKLE_IMPL_PICKLE_COPY_IPP
 
-#include <reshard/format/pickle/pickle_copy.hpp>
-
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 

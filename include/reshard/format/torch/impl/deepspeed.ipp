@@ -7,9 +7,8 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/named_values.hpp>
-#include <reshard/format/pickle/pickle_copy.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
-#include <reshard/format/torch/torch_tensors.hpp>
 
 #include <algorithm>
 #include <optional>

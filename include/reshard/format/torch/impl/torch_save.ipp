@@ -8,11 +8,10 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/pickle/named_values.hpp>
-#include <reshard/format/pickle/pickle_copy.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
-#include <reshard/format/torch/torch_tensors.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,12 +3,9 @@
 #ifndef RESHARD_FORMAT_TORCH_IMPL_TORCH_TENSORS_IPP
 #define RESHARD_FORMAT_TORCH_IMPL_TORCH_TENSORS_IPP
 
-#include <reshard/format/torch/torch_tensors.hpp>
-
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/planned_files.hpp>
-#include <reshard/format/shard_writers.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
 #include <reshard/format/zip/zip_plan.hpp>
 

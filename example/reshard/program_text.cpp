@@ -1,0 +1,250 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "program_text.hpp"
+#include "renames.hpp"
+#include "stock_programs.hpp"
+
+#include <reshard/format/text_file.hpp>
+
+#include <boost/json/parse.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+bool is_stock(std::string const& program) { return program.starts_with("@"); }
+
+/// The parts of a text between separators.
+std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        std::size_t const end = text.find(separator);
+        parts.push_back(text.substr(0, end));
+        if (end == text.npos)
+            return parts;
+        text.remove_prefix(end + separator.size());
+    }
+}
+
+/// The number that a configuration has under a name, in itself or in that of its text model.
+std::optional<std::string> number_in(boost::json::value const& config, std::string const& name) {
+    boost::json::object const* const all = config.if_object();
+    if (!all)
+        return std::nullopt;
+    if (auto const* const found = all->if_contains(name); found && found->is_int64())
+        return std::to_string(found->get_int64());
+    auto const* const text_model = all->if_contains("text_config");
+    return text_model ? number_in(*text_model, name) : std::nullopt;
+}
+
+/// Where the configuration of a model lies, seen from its checkpoint.
+std::filesystem::path config_beside(std::string const& source) {
+    std::error_code ignored;
+    std::filesystem::path const path = source;
+    return (std::filesystem::is_directory(path, ignored) ? path : path.parent_path()) /
+           "config.json";
+}
+
+/// The values of a job: those that were given, and those of the model's configuration.
+class program_values {
+public:
+    explicit program_values(job_files const& files)
+        : files_(files), path_(config_beside(files.source)) {
+        for (std::string const& text : files.settings) {
+            std::size_t const sign = text.find('=');
+            given_[text.substr(0, sign)] = text.substr(sign + 1);
+        }
+        std::error_code ignored;
+        if (std::filesystem::is_regular_file(path_, ignored))
+            config_ = boost::json::parse(detail::read_text_file(path_), failure_);
+    }
+
+    std::string operator()(std::string const& name) {
+        used_.insert(name);
+        if (auto const found = given_.find(name); found != given_.end())
+            return found->second;
+        auto const found = number_in(config_, name);
+        if (!found)
+            fail(errc::usage, files_.program, ": the value of {", name,
+                 "} is not known: ", path_.string(), " does not have it; give it with --set ", name,
+                 "=NUMBER");
+        read_[name] = *found;
+        return *found;
+    }
+
+    /// Refuses values that were given and that nothing uses.
+    void check_used() const {
+        for (auto const& [name, value] : given_)
+            if (!used_.contains(name))
+                fail(errc::usage, files_.program, ": --set ", name, "=", value,
+                     " sets what the program has no place for", detail::did_you_mean(name, used_));
+    }
+
+    /// `a=1, b=2 (model/config.json)`; nothing where the configuration gave nothing.
+    std::string note() const {
+        std::string text;
+        for (auto const& [name, value] : read_)
+            text += (text.empty() ? "" : ", ") + name + "=" + value;
+        return text.empty() ? text : text + " is taken from " + path_.string();
+    }
+
+private:
+    job_files const& files_;
+    std::filesystem::path path_;
+    boost::json::value config_;
+    boost::system::error_code failure_; ///< a configuration that cannot be read has no values
+    std::map<std::string, std::string> given_, read_;
+    std::set<std::string> used_;
+};
+
+/// Replaces `{NAME}` by what `value_of` gives, unless it is the name that is left alone.
+template <class ValueOf>
+std::string filled(std::string_view line, std::string_view left_alone, ValueOf&& value_of) {
+    std::string text;
+    for (;;) {
+        std::size_t const begin = line.find('{'), end = line.find('}', begin);
+        if (end == line.npos)
+            return text.append(line);
+        std::string const name(line.substr(begin + 1, end - begin - 1));
+        text.append(line.substr(0, begin));
+        text += name == left_alone ? "{" + name + "}" : value_of(name);
+        line.remove_prefix(end + 1);
+    }
+}
+
+/// The numbers that stand in keys in the place of a gap.
+std::set<index_t> numbers_in(catalog const& source, std::string_view patterns,
+                             std::string const& gap) {
+    std::set<index_t> numbers;
+    for (std::string_view const pattern : parts_of(patterns, ", ")) {
+        std::size_t const at = std::min(pattern.find(gap), pattern.size());
+        std::string_view const head = pattern.substr(0, at);
+        std::string_view const tail = pattern.substr(std::min(at + gap.size(), pattern.size()));
+        for (catalog_entry const& entry : source) {
+            std::string_view const key = entry.key;
+            if (key.size() <= head.size() + tail.size() || !key.starts_with(head) ||
+                !key.ends_with(tail))
+                continue;
+            char const* const last = key.data() + key.size() - tail.size();
+            index_t number = 0;
+            if (auto const read = std::from_chars(key.data() + head.size(), last, number);
+                read.ec == std::errc() && read.ptr == last)
+                numbers.insert(number);
+        }
+    }
+    return numbers;
+}
+
+/// Fills the gaps of one text, line by line.
+class gap_filler {
+public:
+    gap_filler(catalog const& source, program_values& values) : source_(source), values_(values) {}
+
+    std::string fill(std::string_view text) {
+        for (std::string_view const line : parts_of(text, "\n"))
+            if (line.starts_with("{"))
+                take_mark(line);
+            else
+                block_.append(line).append("\n");
+        flush();
+        result_.pop_back(); // what follows the last line's end is no line
+        return std::move(result_);
+    }
+
+private:
+    void take_mark(std::string_view line) {
+        flush();
+        constexpr std::string_view if_mark = "{if ", each_mark = "{each ";
+        line.remove_suffix(1);
+        repeats_ = {std::string()};
+        name_.clear();
+        if (line.starts_with(if_mark))
+            begin_if(filled(line.substr(if_mark.size()), {}, values_));
+        else if (line.starts_with(each_mark))
+            begin_each(line.substr(each_mark.size()));
+    }
+
+    void begin_if(std::string const& keys) {
+        auto const parts = parts_of(keys, ", ");
+        if (std::ranges::none_of(parts, [&](auto key) { return source_.find(key) != nullptr; }))
+            repeats_.clear();
+    }
+
+    void begin_each(std::string_view line) {
+        auto const sides = parts_of(line, " of ");
+        name_ = sides[0];
+        std::string const keys = filled(sides[1], name_, values_), gap = "{" + name_ + "}";
+        auto const lists = parts_of(keys, " without ");
+        auto numbers = numbers_in(source_, lists[0], gap);
+        if (lists.size() > 1)
+            for (index_t const number : numbers_in(source_, lists[1], gap))
+                numbers.erase(number);
+        repeats_.clear();
+        for (index_t const number : numbers)
+            repeats_.push_back(std::to_string(number));
+    }
+
+    /// Writes the lines since the last mark, as often as it says.
+    void flush() {
+        for (std::string const& number : repeats_)
+            result_ += filled(block_, {}, [&](std::string const& name) {
+                return name == name_ ? number : values_(name);
+            });
+        block_.clear();
+    }
+
+    catalog const& source_;
+    program_values& values_;
+    std::string result_, block_, name_;
+    std::vector<std::string> repeats_ = {std::string()};
+};
+
+} // namespace
+
+std::string stored_program(std::string const& program) {
+    if (program == renames_program)
+        return {}; // it is nowhere
+    return is_stock(program) ? std::string(find_stock_program(program.substr(1)).text)
+                             : detail::read_text_file(program);
+}
+
+program_source read_program_text(job_files const& files, catalog const& source) {
+    if (files.program.empty())
+        return {};
+    std::string const text = stored_program(files.program);
+    bool const has_gaps = text.starts_with(program_line) || text.starts_with(backwards_line);
+    if (!has_gaps && !files.settings.empty())
+        fail(errc::usage, files.program, ": --set ", files.settings.front(),
+             " is for programs with gaps, as those of reshard programs, which begin with '",
+             program_line, "'");
+    if (!has_gaps)
+        return {text, {}};
+    program_values values(files);
+    std::string filled_text = gap_filler(source, values).fill(text);
+    values.check_used();
+    return {std::move(filled_text), values.note()};
+}
+
+bool runs_backwards(job_files const& files) {
+    bool const is_backwards =
+        is_stock(files.program) && find_stock_program(files.program.substr(1)).is_backwards;
+    return files.reverse != is_backwards;
+}
+
+std::string complaint_about_setting(std::string const& text) {
+    std::size_t const sign = text.find('=');
+    bool const is_number = sign != text.npos && sign + 1 < text.size() && sign > 0 &&
+                           text.find_first_not_of("0123456789", sign + 1) == text.npos;
+    return is_number ? "" : "'" + text + "' is not a name and a number; write num_hidden_layers=61";
+}
+
+} // namespace tool

@@ -1,0 +1,41 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_PROGRAM_TEXT_HPP
+#define RESHARD_TOOL_PROGRAM_TEXT_HPP
+
+#include "job.hpp"
+
+#include <reshard/layout/catalog.hpp>
+
+#include <string>
+#include <string_view>
+
+/// \file
+/// The text of a job's program, with its gaps filled in.
+///
+/// A text that begins as those of the tool do (`#! program`) may have gaps:
+///
+/// - `{num_hidden_layers}`: a value, of `--set` or of the `config.json` beside the source.
+/// - `{if KEY, KEY}` up to `{end}`: lines for sources that have one of these tensors.
+/// - `{each NAME of KEY, KEY without KEY}` up to `{end}`: lines for each number that stands in the
+///   place of `{NAME}` in one of these keys, and in that of none behind `without`.
+
+namespace tool {
+
+/// The program that a job runs for a source, and which values `config.json` gave it, as a note.
+///
+/// \throws error with errc::usage for a value that is not known, or not used
+program_source read_program_text(job_files const& files, reshard::catalog const& source);
+
+/// The text of a program as it is stored, with its gaps.
+std::string stored_program(std::string const& program);
+
+/// Whether the program is run in the direction in which it is not written.
+bool runs_backwards(job_files const& files);
+
+/// Checks `NAME=VALUE`; returns what is wrong with it, or nothing.
+std::string complaint_about_setting(std::string const& text);
+
+} // namespace tool
+
+#endif

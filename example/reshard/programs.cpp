@@ -1,0 +1,93 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "job_options.hpp"
+#include "json.hpp"
+#include "program_text.hpp"
+#include "spec.hpp"
+#include "stock_programs.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+
+/// What one program is.
+boost::json::object json_of(stock_program const& one) {
+    return {{"name", json_text(one.name)},
+            {"description", json_text(one.description)},
+            {"backwards", one.is_backwards}};
+}
+
+outcome list_programs(bool as_json) {
+    boost::json::array list;
+    std::size_t width = 0;
+    for (stock_program const& one : stock_programs()) {
+        width = std::max(width, one.name.size());
+        list.push_back(json_of(one));
+    }
+    if (as_json)
+        return json_outcome(list);
+    std::string text;
+    for (stock_program const& one : stock_programs())
+        text.append(one.name).append(width - one.name.size() + 2, ' ').append(one.description) +=
+            "\n";
+    return {text};
+}
+
+/// The text with its gaps, or as it is for a source.
+outcome show_program(job_files const& files, bool as_json) {
+    stock_program const& one = find_stock_program(files.program.substr(1));
+    std::string text(one.text);
+    if (!files.source.empty()) {
+        program_source const filled =
+            read_program_text(files, catalog_of(read_source(files.source).held));
+        text = filled.text;
+        if (!filled.note.empty())
+            note(filled.note);
+    }
+    if (as_json) {
+        boost::json::object document = json_of(one);
+        document["text"] = json_text(text);
+        return json_outcome(document);
+    }
+    if (one.is_backwards)
+        note(std::string(one.name) + " is this program, run backwards (--reverse)");
+    return {.text = text, .is_program = true};
+}
+
+} // namespace
+
+void add_programs(CLI::App& app, invocation& chosen) {
+    auto const files = std::make_shared<job_files>();
+    auto const name = std::make_shared<std::string>();
+    CLI::App* const command =
+        add_command(app, chosen, "programs",
+                    "List the programs for published models that come with the tool, or print one",
+                    "  reshard programs\n"
+                    "  reshard programs llama-hf-to-megatron --source model");
+    CLI::Option* const which = command->add_option(
+        "NAME", *name, "A program, which --program @NAME of other commands runs");
+    CLI::Option* const source =
+        add_path(*command, chosen, "--source", files->source,
+                 "A checkpoint or a layout file: print what the program is for it");
+    source->needs(which);
+    add_settings(*command, *files)->needs(source);
+    command->callback([files, name, &chosen] {
+        files->program = "@" + *name;
+        chosen.run = [files, name, &chosen](processes const& world) {
+            return on_first(world, [&] {
+                return name->empty() ? list_programs(chosen.json)
+                                     : show_program(*files, chosen.json);
+            });
+        };
+    });
+}
+
+} // namespace tool

@@ -1,0 +1,42 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_RENAMES_HPP
+#define RESHARD_TOOL_RENAMES_HPP
+
+#include "job.hpp"
+
+#include <reshard/layout/catalog.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// Programs of renames alone, which `--names` and `--rename` stand for.
+
+namespace tool {
+
+/// What stands for the name of such a program where a job has one.
+inline constexpr std::string_view renames_program = "--names and --rename";
+
+/// Whether a job has such a program.
+bool has_renames(job_files const& files);
+
+/// The statements, and a note of what the tables of names have found.
+///
+/// \param wanted the keys of the target
+program_source program_of_renames(job_files const& files, reshard::catalog const& source,
+                                  std::vector<std::string> const& wanted);
+
+/// Adds to findings about missing keys which table of names finds them.
+void add_hints_of_names(std::vector<reshard::aoa::finding>& findings,
+                        reshard::catalog const& source);
+
+/// What is wrong with `FROM=TO`, or nothing.
+std::string complaint_about_rename(std::string const& text);
+
+/// What is wrong with the name of a table, or nothing.
+std::string complaint_about_names(std::string const& name);
+
+} // namespace tool
+
+#endif

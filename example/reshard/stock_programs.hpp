@@ -1,0 +1,38 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_STOCK_PROGRAMS_HPP
+#define RESHARD_TOOL_STOCK_PROGRAMS_HPP
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// The programs that come with the tool, of which each may have several names.
+
+namespace tool {
+
+/// A text, and what one of its names stands for.
+struct stock_program {
+    std::string_view name; ///< `llama-hf-to-megatron`
+    std::string_view description;
+    std::string_view text;
+    bool is_backwards = false; ///< the text is written in the other direction
+};
+
+/// All of them, ordered by name.
+std::vector<stock_program> const& stock_programs();
+
+/// \throws error with errc::usage for a name that none has, with the nearest one
+stock_program const& find_stock_program(std::string_view name);
+
+/// What begins the lines in which a text says its names: `#! program NAME: description` for the
+/// direction in which it is written, `#! backwards NAME: description` for the other one.
+inline constexpr std::string_view program_line = "#! program ", backwards_line = "#! backwards ";
+
+/// The texts, which the build makes of the files in `example/programs`.
+extern std::vector<std::string_view> const stock_texts;
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,104 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# The programs that come with the tool: each makes of a small model what a script of its own makes of it,
+# and of that the model again.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+
+# What tensor-parallel ranks cut, in Megatron's names and in those of PaddleFormers.
+cat >megatron.json <<'END'
+{"mesh": [["tp", 2]],
+ "rules": [{"match": "**.experts.**", "shard": {}},
+           {"match": "**.linear_qkv.weight", "shard": {"tp": 0}}, {"match": "**.linear_qkv.bias", "shard": {"tp": 0}},
+           {"match": "**.linear_fc1.weight", "shard": {"tp": 0}}, {"match": "**.linear_fc2.weight", "shard": {"tp": 1}},
+           {"match": "**.linear_proj.weight", "shard": {"tp": 1}},
+           {"match": "embedding.**", "shard": {"tp": 0}}, {"match": "**", "shard": {}}]}
+END
+cat >paddle-fused.json <<'END'
+{"mesh": [["tp", 2]],
+ "rules": [{"match": "**.qkv_proj.weight", "shard": {"tp": 1}}, {"match": "**.qkv_proj.bias", "shard": {"tp": 0}},
+           {"match": "**.up_gate_proj.weight", "shard": {"tp": 1}}, {"match": "**.down_proj.weight", "shard": {"tp": 0}},
+           {"match": "**", "shard": {}}]}
+END
+
+# there_and_back MODEL FRAMEWORK EXPECTED OPTION...: no word is said but notes.
+there_and_back() {
+    local model=$1 framework=$2 expected=$3
+    shift 3
+    succeeds 1 convert "$model/hf" made --program "@$model-hf-to-$framework" --strict-warnings "$@"
+    succeeds 1 diff "$model/$expected" made --data
+    succeeds 1 convert made back --program "@$model-$framework-to-hf" --strict-warnings
+    succeeds 1 diff "$model/hf" back --data
+    tried+=("$model-hf-to-$framework" "$model-$framework-to-hf")
+    rm -rf made back
+}
+
+tried=()
+for model in llama qwen2 qwen3 gemma gemma2 gemma3 qwen2-moe qwen3-moe glm4-moe deepseek-v3; do
+    python3 "$here/support/write_model.py" "$model" "$model" || report "$model cannot be written"
+    there_and_back "$model" megatron megatron
+    there_and_back "$model" megatron megatron_2 --layout megatron.json
+    there_and_back "$model" paddle paddle
+    [ -d "$model/paddle-fused" ] || continue
+    there_and_back "$model" paddle-fused paddle-fused
+    there_and_back "$model" paddle-fused paddle-fused_2 --layout paddle-fused.json
+done
+
+# None is left out, and each can be printed.
+succeeds 1 programs
+[ "$(cut -d ' ' -f 1 output)" = "$(printf '%s\n' "${tried[@]}" | LC_ALL=C sort -u)" ] || report "programs that are not tried, or not listed"
+succeeds 1 programs --json
+expects output 'len(d), d[0]["name"], d[0]["backwards"]' "($(printf '%s\n' "${tried[@]}" | sort -u | wc -l), 'deepseek-v3-hf-to-megatron', True)"
+succeeds 1 programs llama-hf-to-megatron
+grep -q 'num_q_heads={num_attention_heads}' output || report "a program is not printed as it is stored"
+succeeds 1 programs llama-hf-to-megatron --json
+expects output '"{num_attention_heads}" in d["text"], d["description"]' "(True, 'Llama, from Hugging Face to Megatron-Core')"
+
+# What is printed for a source is a program: it makes the same, and has no gaps.
+succeeds 1 programs glm4-moe-megatron-to-hf --source glm4-moe/megatron --set num_attention_heads=4 \
+    --set num_key_value_heads=2 --set num_hidden_layers=3
+grep -v '^#' output >printed.aoa
+grep -q '[{}]' printed.aoa && report "gaps are left"
+succeeds 1 convert glm4-moe/megatron back --program printed.aoa
+succeeds 1 diff glm4-moe/hf back --data
+succeeds 1 programs llama-hf-to-megatron
+cp output mine.aoa
+succeeds 1 convert llama/hf made --program mine.aoa
+succeeds 1 diff llama/megatron made --data
+succeeds 1 check --program @llama-hf-to-megatron --source llama/hf --target megatron.json --report page.html
+grep -q 'num_q_heads=4' page.html || report "the page does not show the program as it was run"
+
+# Where a number comes from is said; one that nobody knows, or that nothing uses, is refused.
+grep -q 'num_attention_heads=4, num_key_value_heads=2 is taken from llama/hf/config.json' errors ||
+    report "check does not say where numbers come from"
+rm -rf made
+succeeds 1 convert llama/hf made --program @llama-hf-to-megatron
+rm made/config.json
+unknown='the value of \{num_attention_heads\} is not known: made/config.json does not have it; give it with --set num_attention_heads=NUMBER'
+refuses 2 "^@llama-megatron-to-hf: $unknown" convert made out/x --program @llama-megatron-to-hf
+refuses 2 "^@llama-hf-to-paddle: --set num_heads=4 sets what the program has no place for" \
+    convert llama/hf out/x --program @llama-hf-to-paddle --set num_heads=4
+refuses 2 "^printed.aoa: --set num_heads=4 is for programs with gaps" \
+    convert llama/hf out/x --program printed.aoa --set num_heads=4
+refuses 2 "'num_heads' is not a name and a number" convert llama/hf out/x --program @llama-hf-to-paddle --set num_heads
+refuses 2 "unknown program '@lama-hf-to-megatron' \(did you mean 'llama-hf-to-megatron'\?\); reshard programs lists them" \
+    convert llama/hf out/x --program @lama-hf-to-megatron
+refuses 2 "unknown program '@lama-hf-to-megatron'" programs lama-hf-to-megatron
+
+# Copies of the embedding that differ are seen, in the direction that drops one.
+python3 - <<'END'
+import struct
+path = "deepseek-v3/hf/model.safetensors"
+data = open(path, "rb").read()
+open(path, "wb").write(data[:-4] + struct.pack("<f", 0.5))
+END
+refuses 3 "'model.layers.3.embed_tokens.weight' is said to be a copy of 'model.embed_tokens.weight', but differs" \
+    convert deepseek-v3/hf out/x --program @deepseek-v3-hf-to-megatron
+succeeds 1 convert deepseek-v3/hf made2 --program @deepseek-v3-hf-to-megatron --take-first
+succeeds 1 diff deepseek-v3/megatron made2 --data
+refuses 2 '^reshard convert: --take-first requires --reverse' \
+    convert deepseek-v3/megatron out/x --program @deepseek-v3-megatron-to-hf --take-first
+
+conclude
