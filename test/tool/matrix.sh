@@ -15,9 +15,10 @@ grep -ao '"[^"]*": {"dtype"' llama.safetensors | cut -d'"' -f2 | grep -v '^optim
 echo '{"mesh": [["tp", 2], ["dp", 3]], "rules": [{"match": "**.exp_avg*", "shard": {"dp": {"axis": 0, "split": "ceil"}}},
     {"match": "**.q_proj.weight", "shard": {"tp": 0}}, {"match": "**"}]}' >layout.json
 declare -A path=([gguf]=$data/formats/llama/model.gguf [paddle_params]=$data/formats/llama/model.pdparams
+    [deepspeed_universal]=$data/formats/deepspeed/ds-0.19/zero_1
     [safetensors]=llama.safetensors [npy]=one.npy [npz]=model.npz [torch_save]=model.pt)
-read_formats="gguf huggingface megatron_torch_dist npy npz paddle_flex paddle_params safetensors sharded_safetensors torch_dcp torch_save"
-written_formats="huggingface megatron_torch_dist npy npz paddle_flex safetensors sharded_safetensors torch_dcp torch_save"
+read_formats="deepspeed_universal gguf huggingface megatron_torch_dist npy npz paddle_flex paddle_params safetensors sharded_safetensors torch_dcp torch_save unified_checkpoint"
+written_formats="huggingface megatron_torch_dist npy npz paddle_flex safetensors sharded_safetensors torch_dcp torch_save unified_checkpoint"
 
 # options_of FORMAT: what a conversion into it is told besides.
 options_of() {
@@ -28,7 +29,7 @@ options_of() {
 
 # NumPy has no bfloat16: its files are of the same numbers in float32.
 grep -ao '"[^"]*": {"dtype": "BF16"' llama.safetensors | cut -d'"' -f2 | sed 's/.*/& -> &, dtype="float32"/' >wide.aoa
-for format in huggingface megatron_torch_dist paddle_flex sharded_safetensors torch_dcp torch_save npz npy; do
+for format in huggingface megatron_torch_dist paddle_flex sharded_safetensors torch_dcp torch_save unified_checkpoint npz npy; do
     path[$format]=${path[$format]:-from_$format}
     program=
     [ $format = npz ] && program="--program wide.aoa"

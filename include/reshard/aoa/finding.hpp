@@ -24,8 +24,8 @@ using reshard::detail::severity;
 ///
 /// `code` is for programs: of an error, the name of its `errc`; of a warning or note one of
 /// `no_match`, `no_effect`, `unknown_parts`, `fused_axis`, `cut_group`, `plain_concat`,
-/// `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten` and, where all of
-/// a program is checked, `not_used`, `unused` and `rounded`.
+/// `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten` and, where all
+/// of a program is checked, `not_used`, `unused` and `rounded`.
 struct finding {
     severity level = severity::warning;
     std::string code;

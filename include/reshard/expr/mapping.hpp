@@ -215,8 +215,8 @@ public:
         fused_.try_emplace(key, std::move(how));
     }
 
-    /// Declares that a tensor `key` is made that nothing reads and the target does not want, so that
-    /// it is no output. Stored mappings do not have it, and comparisons pass over it.
+    /// Declares that a tensor `key` is made that nothing reads and the target does not want, so
+    /// that it is no output. Stored mappings do not have it, and comparisons pass over it.
     void leave_over(std::string_view key) { left_over_.emplace_back(key); }
     std::vector<std::string> const& left_over() const { return left_over_; }
 

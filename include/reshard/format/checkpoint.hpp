@@ -44,8 +44,8 @@ namespace reshard {
 /// directory with or without an index, a directory of sharded safetensors; what
 /// torch.distributed.checkpoint or torch.save wrote; arrays of NumPy.
 ///
-/// Of a Unified Checkpoint `w.w_0` is the master weight of `w`, and `w.moment1_0` a moment. Where it
-/// has the weights once, as they are or as master weights, `w.w_0` is another name of `w`.
+/// Of a Unified Checkpoint `w.w_0` is the master weight of `w`, and `w.moment1_0` a moment. Where
+/// it has the weights once, as they are or as master weights, `w.w_0` is another name of `w`.
 ///
 /// Only headers and indexes are read. Whether the shards of a tensor cover it is checked when
 /// planning.

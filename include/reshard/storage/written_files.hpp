@@ -131,8 +131,8 @@ inline void put_delta_headers(written_files& files, sealed_checkpoint const& sea
             files.put_delta_header(file, sealed.delta_headers[i]);
 }
 
-/// Headers and record of a checkpoint whose chunks were all written; nothing of one in the format of
-/// another library.
+/// Headers and record of a checkpoint whose chunks were all written; nothing of one in the format
+/// of another library.
 ///
 /// \param runs of all processes
 /// \param base what a delta refers to

@@ -18,7 +18,8 @@
 
 namespace reshard::detail {
 
-/// The checkpoint of that `.metadata`. Of the files beside it only their lengths are looked at; where the elements of a shard are in its item is read with it.
+/// The checkpoint of that `.metadata`. Of the files beside it only their lengths are looked at;
+/// where the elements of a shard are in its item is read with it.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves, or ask for bytes
 ///         that a file does not have; errc::missing_file for a file that is not there;
@@ -36,8 +37,8 @@ RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
 ///
 /// \throws error with errc::unsupported for flattened shards and for data types that torch does not
 ///         have, naming the key
-/// \par Source torch.distributed.checkpoint, `FileSystemWriter`; its classes are those of torch 2.3 and
-///             later
+/// \par Source torch.distributed.checkpoint, `FileSystemWriter`; its classes are those of torch 2.3
+///             and later
 RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& choices);
 
 } // namespace reshard::detail

@@ -29,7 +29,8 @@ struct dcp_file {
 
     /// Where the elements of a shard are.
     ///
-    /// \throws error with errc::corrupt_file where the item is not the shard that the metadata describe
+    /// \throws error with errc::corrupt_file where the item is not the shard that the metadata
+    ///         describe
     RESHARD_DECL strided_bytes find(file_store::file const& opened, shown_shard const& expected,
                                     std::size_t number) const;
 

@@ -16,8 +16,8 @@
 
 namespace reshard::detail {
 
-/// The tensors of a `.gguf` file. Shapes are in our order, the slowest axis first: the file has them
-/// the other way round.
+/// The tensors of a `.gguf` file. Shapes are in our order, the slowest axis first: the file has
+/// them the other way round.
 ///
 /// Tensors of quantised types are listed as unread, and the values of the header as objects.
 ///

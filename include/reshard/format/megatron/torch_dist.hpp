@@ -24,8 +24,8 @@ inline constexpr std::string_view megatron_metadata_name = "metadata.json";
 /// The file of what all ranks have in common.
 inline constexpr std::string_view megatron_common_name = "common.pt";
 
-/// The checkpoint of a `metadata.json` of Megatron-Core. Values of `common.pt`, which older versions
-/// write, are among its tensors and objects.
+/// The checkpoint of a `metadata.json` of Megatron-Core. Values of `common.pt`, which older
+/// versions write, are among its tensors and objects.
 ///
 /// \throws error with errc::unsupported for another backend, or another version of it; see also
 ///         `open_dcp`, `open_torch_file`

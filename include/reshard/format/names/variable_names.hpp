@@ -45,8 +45,8 @@ struct name_table {
 
 /// All tables: `master-weights`, `slices`, `separators`, `wrappers`.
 ///
-/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries other names of master weights
-///             for keys that are missing, without a word
+/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries other names of master
+///             weights for keys that are missing, without a word
 RESHARD_DECL std::vector<name_table> const& name_tables();
 
 /// \throws error with errc::usage for a name that no table has, with all that there are

@@ -41,8 +41,8 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
                                                 std::filesystem::path const& path);
 
 /// Files that hold the layout as a Flex Checkpoint of safetensors files, each different shard once:
-/// `0.metadata`, and `R_0.safetensors` for rank `R`. Where a rank has several shards of one key, its
-/// further files have numbers behind those of all ranks.
+/// `0.metadata`, and `R_0.safetensors` for rank `R`. Where a rank has several shards of one key,
+/// its further files have numbers behind those of all ranks.
 ///
 /// \throws error with errc::unsupported for data types that Paddle does not have, and for tensors
 ///         without elements, naming the key

@@ -77,8 +77,8 @@ private:
     std::size_t steps_ = 0;
 };
 
-/// All values of a pickle that are not dicts, lists or tuples of others, in their order. One that is
-/// alone has no name.
+/// All values of a pickle that are not dicts, lists or tuples of others, in their order. One that
+/// is alone has no name.
 ///
 /// \throws error with errc::corrupt_file for values within themselves
 inline std::vector<named_value> named_values(pickle const& values) {

@@ -28,8 +28,8 @@ RESHARD_DECL bool is_deepspeed_universal(file_store const& files,
 /// a parameter was, or is to be, cut for tensor parallel ranks (`cat_dim`) is not needed.
 ///
 /// \throws error with errc::corrupt_file for a file without a tensor; see also `torch_archive`
-/// \par Source ds_to_universal of DeepSpeed 0.19: a dict with `param`, or, of ZeRO stage 3, a tensor
-///             of one axis
+/// \par Source ds_to_universal of DeepSpeed 0.19: a dict with `param`, or, of ZeRO stage 3, a
+///             tensor of one axis
 RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_store const> files,
                                                         std::filesystem::path const& directory);
 

@@ -20,8 +20,8 @@ namespace reshard::detail {
 /// The checksum of a member. \par Source ISO 3309, the CRC of 32 bits
 RESHARD_DECL std::uint32_t zip_checksum(std::string_view text);
 
-/// An archive in a file, from byte `begin` on: texts, and room for members whose bytes are put there
-/// by others. All are stored as they are.
+/// An archive in a file, from byte `begin` on: texts, and room for members whose bytes are put
+/// there by others. All are stored as they are.
 ///
 /// \par Source APPNOTE.TXT 6.3.10 of PKWARE
 class zip_plan {

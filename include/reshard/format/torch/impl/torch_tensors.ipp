@@ -31,7 +31,8 @@ RESHARD_DECL std::string torch_name(data_type dtype, std::string_view key) {
     }
 }
 
-/// The class of storages that elements of a type are in; nothing for newer types, which are in bytes.
+/// The class of storages that elements of a type are in; nothing for newer types, which are in
+/// bytes.
 inline std::string_view storage_class(data_type dtype) {
     for (auto const& [known, of] : torch_storages)
         if (of == dtype)
