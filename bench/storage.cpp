@@ -231,6 +231,7 @@ private:
         saves(where);
         asynchronous(where);
         huggingface(where);
+        saves_of_others(where);
         loads(where);
         others(where);
         if (where == "memory")
@@ -321,6 +322,26 @@ private:
                   removing("alone")}});
         removing("saved")();
         removing("alone")();
+    }
+
+    /// Saves in the formats of other libraries beside one in ours, which has no digests either.
+    void saves_of_others(std::string const& where) {
+        for (std::string const format : {"torch_dcp", "megatron_torch_dist", "paddle_flex"}) {
+            if (!is_asked("save_" + format))
+                continue;
+            save_options ours;
+            ours.writing.sync = ours.writing.digests = false;
+            save_options how = ours;
+            how.writing.format = format;
+            tensors have = part(spread::rows);
+            compare(where,
+                    {"save_" + format,
+                     "save",
+                     {[&] { save(world_, have.views(), path("saved"), how); }, removing("saved")},
+                     {[&] { save(world_, have.views(), path("ours"), ours); }, removing("ours")}});
+            removing("saved")();
+            removing("ours")();
+        }
     }
 
     void loads(std::string const& where) {

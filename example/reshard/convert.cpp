@@ -8,6 +8,7 @@
 #include "picture/byte_text.hpp"
 #include "program_text.hpp"
 
+#include <reshard/format/written_formats.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/verify.hpp>
 
@@ -54,14 +55,21 @@ std::string program_text(job const& all, job_files const& files, std::string con
 convert_report run_convert(processes const& world, convert_command const& options,
                            checkpoint const& source, std::size_t& warnings) {
     job all;
+    std::string const format = format_to_write(options.to, options.target);
+    bool const is_of_others = !format.empty() && reshard::detail::written_format_of(format).plan;
     agree_on(world, [&] {
+        if (options.verify && is_of_others)
+            fail(errc::usage, "--verify compares digests, which ", format,
+                 " does not have; compare by reshard diff --data");
         all = make_sound_job(source.files_layout(), options.files);
         if (world.rank() == 0)
             say_notes(all, options.files);
         warnings += count_warnings(all);
         refuse_warnings(warnings, options.files);
     });
-    std::string const format = format_to_write(options.to, options.target);
+    if (world.rank() == 0 && is_of_others && !all.map().fused().empty())
+        note(format + " does not say how tensors were fused, so that no later layout of them is "
+                      "checked; sharded_safetensors does");
     detail::write_options const writing{.format = format,
                                         .replace = options.force,
                                         .partial = options.files.partial,

@@ -21,6 +21,7 @@ struct merge_command {
     std::string file;
     bool force = false;
     bool no_verify = false;
+    bool no_objects = false;
     progress_when progress = progress_when::on_terminal;
 };
 
@@ -29,7 +30,8 @@ convert_report run_merge(processes const& world, merge_command const& options,
     progress_bar bar(world.rank() == 0, options.progress);
     convert_options const how{.writing = {.replace = options.force, .single_file = true},
                               .progress = std::ref(bar),
-                              .verify = !options.no_verify};
+                              .verify = !options.no_verify,
+                              .objects = !options.no_objects};
     return world.mpi() ? convert(*world.mpi(), source, options.file, how)
                        : convert(solo(), source, options.file, how);
 }
@@ -58,6 +60,8 @@ void add_merge(CLI::App& app, invocation& chosen) {
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare what is read with the digests saved with it");
+    command->add_flag("--no-objects", options->no_objects,
+                      "Leave out values that are no tensors, for which one file has no place");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

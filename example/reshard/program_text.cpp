@@ -164,6 +164,14 @@ private:
     void take_mark(std::string_view line) {
         flush();
         constexpr std::string_view if_mark = "{if ", each_mark = "{each ";
+        if (line.ends_with('\r'))
+            line.remove_suffix(1);
+        bool const is_known = line == "{end}" || line.starts_with(if_mark) ||
+                              (line.starts_with(each_mark) && line.find(" of ") != line.npos);
+        if (!is_known || !line.ends_with('}'))
+            fail(errc::syntax, "'", line,
+                 "' is no mark; there are {if KEY, KEY}, {each NAME of KEY "
+                 "without KEY} and {end}, each on a line of its own");
         line.remove_suffix(1);
         repeats_ = {std::string()};
         name_.clear();

@@ -97,7 +97,8 @@ struct checkpoint_tensor {
 struct checkpoint_object {
     std::string key;
     holder_t file = 0;
-    byte_run bytes; ///< of the file
+    byte_run bytes;       ///< of the file
+    bool is_none = false; ///< as far as it is known
 
     bool operator==(checkpoint_object const&) const = default;
 };

@@ -112,7 +112,8 @@ struct file_choices {
     std::map<std::string, std::string> texts = {};   ///< of the user, for each file's metadata
     /// Of sharded files: asked once for each shard that several ranks hold, the largest first.
     writer_choice writer = {};
-    index_t files_per_rank = 1;             ///< that a rank's shards are spread over, by bytes
+    index_t files_per_rank = 1;              ///< that a rank's shards are spread over, by bytes
+    index_t most_file_bytes = 5'000'000'000; ///< of a file of whole tensors, one at least
     bool replicas = false;                  ///< each rank that holds a shard has it in its own file
     bool per_rank = false;                  ///< the same, in files that are named after their ranks
     fused_tensors fused = {};               ///< how tensors were made, for each file's metadata

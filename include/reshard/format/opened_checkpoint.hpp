@@ -49,7 +49,7 @@ public:
     RESHARD_DECL void add_alias(std::string alias, std::string const& key);
 
     /// Adds a value of the last file that is no tensor.
-    RESHARD_DECL void add_object(std::string key);
+    RESHARD_DECL void add_object(std::string key, bool is_none = false);
 
     RESHARD_DECL opened_checkpoint take();
 

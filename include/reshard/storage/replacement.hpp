@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_REPLACEMENT_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
 
 #include <filesystem>
 #include <optional>
@@ -35,7 +36,7 @@ stranger_in(std::filesystem::path const& directory);
 
 /// The files beside the checkpoint in a directory that hold no tensors: configuration, tokenizer;
 /// not a pin, which is of that checkpoint alone. None where the checkpoint is a single file.
-RESHARD_DECL std::vector<std::filesystem::path> side_files(std::filesystem::path const& checkpoint);
+RESHARD_DECL std::vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint);
 
 /// The files of a directory that a new checkpoint in its place keeps: those beside the old one that
 /// hold no tensors, such as a tokenizer.

@@ -69,10 +69,10 @@ RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const&
     aliases_.emplace(std::move(alias), key);
 }
 
-RESHARD_DECL void whole_tensors::add_object(std::string key) {
+RESHARD_DECL void whole_tensors::add_object(std::string key, bool is_none) {
     check_new(key);
     result_.objects.push_back(
-        {std::move(key), static_cast<holder_t>(result_.files.size() - 1), {}});
+        {std::move(key), static_cast<holder_t>(result_.files.size() - 1), {}, is_none});
 }
 
 RESHARD_DECL opened_checkpoint whole_tensors::take() {

@@ -9,6 +9,7 @@
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -56,14 +57,29 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
+/// Refuses tensors among what all ranks of a job of Megatron-Core have in common: in a checkpoint
+/// for it they would be somewhere else, and None there.
+inline void check_common_tensors(checkpoint_metadata const& source, std::string const& format) {
+    if (format != "megatron_torch_dist" || source.format != format)
+        return;
+    for (checkpoint_tensor const& tensor : source.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            if (source.files[shard.file].path.filename() == megatron_common_name)
+                fail(errc::unsupported, source.path.string(), ": tensor '", tensor.key, "' is in ",
+                     megatron_common_name,
+                     ", where tensors are not written; leave out what is no tensor (--no-objects, "
+                     "convert_options::objects), or write torch_dcp");
+}
+
 /// The values that are to be carried.
 ///
 /// \throws error with errc::unsupported where the target has no place for them
 inline std::vector<saved_object> objects_of(checkpoint const& source, convert_options const& how) {
     auto const& all = source.metadata().objects;
+    std::string const& format = how.writing.format;
     if (!how.objects || all.empty())
         return {};
-    std::string const& format = how.writing.format;
+    check_common_tensors(source.metadata(), format);
     if (format.empty() || !written_format_of(format).has_objects)
         fail(errc::unsupported, source.metadata().path.string(), ": '", all.front().key, "'",
              all.size() > 1 ? " and " + std::to_string(all.size() - 1) + " more are no tensors"
@@ -220,6 +236,11 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     });
     agree_on(world, [&] { check_copies(source, program, world.rank(), world.size()); });
     check_replicas(world, source, tensors_used(work, source.files_layout()));
+    std::vector<std::filesystem::path> beside;
+    agree_on(world, [&] {
+        if (how.carry && !files.is_file && world.rank() == 0)
+            beside = side_files(source.metadata());
+    });
     checkpoint_writer writer(world, target, files, how.writing);
     index_t read = 0;
     agree_on(world, [&] {
@@ -228,11 +249,6 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         chunk_reader reader(source, how.verify);
         put_converted(writer.files(), pieces, bound, reader, me, world.size(), how);
         read = static_cast<index_t>(reader.bytes_read());
-    });
-    std::vector<std::filesystem::path> beside;
-    agree_on(world, [&] {
-        if (how.carry && !files.is_file && world.rank() == 0)
-            beside = side_files(source.metadata().path);
     });
     writer.commit(world, beside);
     std::vector<std::string> carried;

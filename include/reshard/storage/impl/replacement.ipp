@@ -6,7 +6,9 @@
 #include <reshard/storage/replacement.hpp>
 
 #include <reshard/format/checkpoint.hpp>
+#include <reshard/format/dcp/dcp_items.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/os/file_bytes.hpp>
@@ -61,29 +63,32 @@ inline bool may_hold_tensors(std::string_view name) {
     constexpr std::string_view endings[] = {
         ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
         ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
-    return name == save_record_name ||
+    return name == save_record_name || name == megatron_metadata_name ||
+           name.ends_with(dcp_metadata_name) || // and those of PaddlePaddle, 0.metadata
            std::any_of(std::begin(endings), std::end(endings),
                        [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+/// The names of the files of a checkpoint.
+inline std::set<std::string> names_in(checkpoint_metadata const& opened) {
+    std::set<std::string> names{std::string(save_record_name), std::string(hf_index_name)};
+    for (checkpoint_file const& file : opened.files)
+        names.insert(file.path.filename().string());
+    names.insert(opened.indexes.begin(), opened.indexes.end());
+    return names;
 }
 
 /// The names of the checkpoint in a directory: those that its record or index lists, and these
 /// themselves; without either, those of the files that it is read from.
 inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& directory) {
-    std::set<std::string> names;
     std::error_code problem;
     std::filesystem::path const record = directory / save_record_name;
-    if (std::filesystem::exists(record, problem)) {
-        save_record const written = read_save_record(*files_of_system(), record);
-        for (recorded_file const& file : files_on_disk(written))
-            names.insert(file.name);
-    } else {
-        checkpoint_metadata const opened = open_checkpoint(directory);
-        for (checkpoint_file const& file : opened.files)
-            names.insert(file.path.filename().string());
-        names.insert(opened.indexes.begin(), opened.indexes.end());
-    }
-    names.insert(std::string(save_record_name));
-    names.insert(std::string(hf_index_name));
+    if (!std::filesystem::exists(record, problem))
+        return names_in(open_checkpoint(directory));
+    std::set<std::string> names{std::string(save_record_name), std::string(hf_index_name)};
+    save_record const written = read_save_record(*files_of_system(), record);
+    for (recorded_file const& file : files_on_disk(written))
+        names.insert(file.name);
     return names;
 }
 
@@ -121,11 +126,10 @@ inline bool is_side_file(std::filesystem::path const& path) {
     return std::filesystem::is_regular_file(path) && !may_hold_tensors(path.filename().string());
 }
 
-RESHARD_DECL std::vector<std::filesystem::path>
-side_files(std::filesystem::path const& checkpoint) {
-    if (!std::filesystem::is_directory(checkpoint))
+RESHARD_DECL std::vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint) {
+    if (!std::filesystem::is_directory(checkpoint.path))
         return {};
-    auto files = beside_checkpoint(checkpoint, names_of_checkpoint(checkpoint));
+    auto files = beside_checkpoint(checkpoint.path, names_in(checkpoint));
     std::erase_if(files, [](std::filesystem::path const& path) {
         return !is_side_file(path) || path.filename().string().starts_with('.') ||
                path.filename() == pin_name;
@@ -208,10 +212,7 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
     if (!format_of_file(target.string()))
         refuse_replacement(target, target);
     std::filesystem::path const parent = directory_of(target);
-    if (names_if_any(parent).contains(target.filename().string()) &&
-        (std::filesystem::exists(parent / save_record_name) ||
-         std::filesystem::exists(parent / hf_index_name) || target.filename() == hf_single_name ||
-         is_sharded_checkpoint(parent)))
+    if (names_if_any(parent).contains(target.filename().string()))
         fail(errc::already_exists, target.string(), ": is a file of the checkpoint ",
              parent.string(), "; give that as the target, or another name");
 }
@@ -225,7 +226,8 @@ RESHARD_DECL void check_file_target(std::filesystem::path const& target, std::st
         fail(errc::usage, target.string(), ": does not end with ", ending,
              ", by which such a file is recognised; add that");
     std::filesystem::path const parent = directory_of(target);
-    if (!std::filesystem::exists(target, ignored) && is_sharded_checkpoint(parent))
+    if (ending == ".safetensors" && !std::filesystem::exists(target, ignored) &&
+        is_sharded_checkpoint(parent))
         fail(errc::already_exists, target.string(),
              ": would be taken for a file of the checkpoint ", parent.string(),
              ", which could not be opened any more; give another directory");

@@ -34,6 +34,13 @@ namespace detail {
 inline checkpoint_plan files_to_save(layout const& all, save_options const& how) {
     std::vector<std::string> const keys = keys_of(all.tensors);
     check_needs("save_options.needs", how.needs, keys, keys);
+    if (!how.writing.format.empty() && written_format_of(how.writing.format).plan)
+        for (auto const& [alias, key] : how.aliases)
+            if (!all.find(alias))
+                fail(errc::unsupported, "'", alias, "' is another name of '", key, "', and ",
+                     how.writing.format,
+                     " has no place for names; save a tensor of that name too, or leave the alias "
+                     "out");
     return files_for(identity_mapping(catalog_of(all)),
                      how.form == save_form::sharded ? std::optional(all) : std::nullopt,
                      how.writing, how.aliases);
@@ -164,7 +171,7 @@ std::shared_ptr<planned_save const> planned_before(group auto const& world, sour
 /// \par Collective every rank of the group, in the same order
 save_report save_as(group auto const& world, source_tensors have,
                     std::filesystem::path const& target, save_options const& how) {
-    bool const is_cached = how.cache && !how.writing.writer;
+    bool const is_cached = how.cache && !how.writing.writer && how.writing.format.empty();
     agree_to_run(world, "save to " + target.string(), digest_of_all(how, is_cached), attempt([&] {
                      have.tensors.check();
                      check_twins(have.tensors);

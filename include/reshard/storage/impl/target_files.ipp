@@ -6,6 +6,7 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <reshard/format/checkpoint_plan.hpp>
+#include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/layout/equal_shares.hpp>
@@ -142,6 +143,10 @@ inline void check_other_format(write_options const& options) {
         refuse("the text '" + options.texts.begin()->first + "'", "write_options.texts");
     if (!options.base.empty())
         refuse("a delta", "write_options.base");
+    if (!options.program.empty())
+        refuse("the program", "write_options.program");
+    if (options.single_file)
+        refuse("one file of safetensors", "write_options.single_file");
     if (writes_replicas(options))
         refuse("replicas of shards", "write_options.replicas, per_rank and this_layout_only");
     if (options.files_per_rank != 1)
@@ -170,9 +175,11 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
 
 /// Refuses a layout where the format has whole tensors.
 inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
-    if (options.format == "huggingface" && wanted)
-        fail(errc::usage, "huggingface has whole tensors, and a layout of shards is asked for; "
-                          "leave out the layout, or write sharded_safetensors");
+    bool const is_whole = options.format == "huggingface" || options.format == unified_format;
+    if (is_whole && wanted)
+        fail(errc::usage, options.format,
+             " has whole tensors, and a layout of shards is asked for; leave out the layout (of a "
+             "save: write save_form::huggingface), or write sharded_safetensors");
 }
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
@@ -191,13 +198,14 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         .texts = options.texts,
         .writer = options.writer,
         .files_per_rank = options.files_per_rank,
+        .most_file_bytes = options.most_file_bytes,
         .replicas = options.replicas,
         .per_rank = options.per_rank || options.this_layout_only,
         .fused = fused_of(program, wanted),
         .objects = std::move(objects)};
+    check_layout_wanted(wanted, options);
     if (format && format->plan)
         return other_files_for(program, wanted, options, *format, choices);
-    check_layout_wanted(wanted, options);
     if (options.single_file || (format && format->is_file())) {
         check_single_file(wanted, options);
         return plan_file(without_keys(catalog_of(program), aliases), choices);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,7 @@ public:
             files.end_file(end);
         }
         metadata_ = files.metadata();
+        offsets_.clear();
         return files.take(nullptr);
     }
 
@@ -95,13 +97,18 @@ private:
     }
 
     /// Adds a shard behind byte `end` of the last file, and returns where it ends.
-    static std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
-                               std::vector<item>& items) {
+    std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
+                        std::vector<item>& items) {
         check_box(shard, "torch_dcp");
-        torch_tensor const tensor = tensor_of(shard);
         // Shards are found by their offsets, which those without elements may share with others.
-        if (element_count(tensor.shape) == 0 && element_count(*shard.global_shape) > 0)
+        if (element_count(index_vector(shard.region.shape)) == 0 &&
+            element_count(index_vector(*shard.global_shape)) > 0)
             return end;
+        if (!offsets_.emplace(shard.key, to_string(shard.region.offset)).second)
+            fail(errc::unsupported, "'", shard.key, "': two unequal shards begin at ",
+                 index_vector(shard.region.offset),
+                 ", by which torch finds a shard; give a layout without shards that overlap");
+        torch_tensor const tensor = tensor_of(shard);
         auto const bytes =
             static_cast<std::uint64_t>(byte_count(element_count(tensor.shape), tensor.dtype));
         std::uint64_t const begin = round_up(end, torch_alignment(bytes));
@@ -240,6 +247,7 @@ private:
         });
     }
 
+    std::set<std::pair<std::string, std::string>> offsets_; ///< of the shards of each key
     std::vector<saved_object> objects_;
     std::vector<byte_run> places_;         ///< of the objects, in the first file
     std::vector<std::vector<item>> items_; ///< by file, in the order of the tensors

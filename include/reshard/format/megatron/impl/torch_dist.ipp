@@ -51,9 +51,9 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
     }
     // None in the place of a tensor that is sharded, as we write it.
     std::erase_if(first.objects, [&](checkpoint_object const& object) {
-        return object.file >= before && std::ranges::any_of(first.tensors, [&](auto const& tensor) {
-                   return tensor.key == object.key;
-               });
+        return object.is_none && object.file >= before &&
+               std::ranges::any_of(first.tensors,
+                                   [&](auto const& tensor) { return tensor.key == object.key; });
     });
     std::ranges::move(more.metadata.files, std::back_inserter(first.files));
     first.aliases.merge(more.metadata.aliases);

@@ -67,7 +67,7 @@ private:
 class unified_planner {
 public:
     unified_planner(layout const& target, file_choices const& choices)
-        : files_(unified_format, target, choices) {
+        : most_bytes_(choices.most_file_bytes), files_(unified_format, target, choices) {
         for (auto& [rank, shards] : shards_by_writer(target, choices))
             for (file_shard& shard : shards) {
                 check_whole(shard);
@@ -110,7 +110,7 @@ private:
             bytes.push_back(byte_count(element_count(one.shard.region), one.shard.dtype));
             index.total_bytes = checked_add(*index.total_bytes, bytes.back(), "all tensors,");
         }
-        auto const split = split_into_files(bytes);
+        auto const split = split_into_files(bytes, most_bytes_);
         for (std::size_t number = 0; number < split.size(); ++number) {
             std::string const name = prefix + "-" + five_digits(number + 1) + "-of-" +
                                      five_digits(split.size()) + ".safetensors";
@@ -139,6 +139,7 @@ private:
         headers_.push_back(std::move(file.header));
     }
 
+    index_t most_bytes_;
     planned_files files_;
     std::map<unified_part, std::vector<named_shard>> parts_;
     std::vector<std::string> headers_;

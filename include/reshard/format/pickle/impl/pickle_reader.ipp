@@ -316,7 +316,8 @@ private:
     }
 
     void push_global(std::string const& name) {
-        if (!is_allowed(allowed_, name))
+        // A name with an end of a line would be codes in the pickle of a copy.
+        if (name.find('\n') != name.npos || !is_allowed(allowed_, name))
             refuse("names '" + name +
                        "', which is none of the classes and functions that such a file may have; "
                        "nothing of it was run",

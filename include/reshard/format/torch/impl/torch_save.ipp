@@ -64,7 +64,7 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
         if (one.key.empty()) // the file is one tensor
             one.key = path.stem().string();
         if (!archive.is_tensor(one.value)) {
-            all.add_object(one.key);
+            all.add_object(one.key, one.value.what == pickle_value::kind::none);
             continue;
         }
         keys.push_back(one.key);
