@@ -14,10 +14,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace tool {
 
@@ -52,12 +55,25 @@ std::string program_text(job const& all, job_files const& files, std::string con
     return (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
 }
 
+/// Refuses the name of a file that would become a directory, or a file of another format.
+void check_name(std::string const& target, std::string const& format) {
+    std::string const ending = std::filesystem::path(target).extension().string();
+    constexpr std::string_view others[] = {".pth",   ".bin",  ".ckpt",  ".pdparams",
+                                           ".pdopt", ".gguf", ".distcp"};
+    bool const is_directory = format.empty() || !detail::written_format_of(format).is_file();
+    if (is_directory && (detail::format_of_file(target) || std::ranges::count(others, ending) > 0))
+        fail(errc::usage, target,
+             ": is the name of a file, and a directory is written; give "
+             "another name, or one that ends with .safetensors, .pt, .npz or .npy");
+}
+
 convert_report run_convert(processes const& world, convert_command const& options,
                            checkpoint const& source, std::size_t& warnings) {
     job all;
     std::string const format = format_to_write(options.to, options.target);
     bool const is_of_others = !format.empty() && reshard::detail::written_format_of(format).plan;
     agree_on(world, [&] {
+        check_name(options.target, format);
         if (options.verify && is_of_others)
             fail(errc::usage, "--verify compares digests, which ", format,
                  " does not have; compare by reshard diff --data");
@@ -67,7 +83,8 @@ convert_report run_convert(processes const& world, convert_command const& option
         warnings += count_warnings(all);
         refuse_warnings(warnings, options.files);
     });
-    if (world.rank() == 0 && is_of_others && !all.map().fused().empty())
+    if (world.rank() == 0 && is_of_others && !detail::written_format_of(format).has_global_order &&
+        !all.map().fused().empty())
         note(format + " does not say how tensors were fused, so that no later layout of them is "
                       "checked; sharded_safetensors does");
     detail::write_options const writing{.format = format,

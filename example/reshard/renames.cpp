@@ -8,6 +8,11 @@
 
 #include <boost/json/parse.hpp>
 
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace tool {
 
 using namespace reshard;
@@ -22,28 +27,54 @@ bool is_file(std::string const& rename) {
     return rename.ends_with(".json") && rename.find('=') == rename.npos;
 }
 
-/// The statements of a file `{FROM: TO}`.
-std::string statements_of_file(std::string const& path) {
+/// An old name, and the new one.
+using rename_pair = std::pair<std::string, std::string>;
+
+/// Refuses a name that could end the text of a statement.
+void check_quotable(std::string const& name, std::string const& where) {
+    if (name.empty() || name.find_first_of("\"\n\r\\") != name.npos)
+        fail(errc::usage, where, ": '", name,
+             "' is no name that can be renamed; rename it in a program");
+}
+
+/// Refuses renames that depend on one another: they are done one after the other.
+void check_independent(std::vector<rename_pair> const& all) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t j = 0; j < all.size(); ++j)
+            if (i != j && (all[i].second == all[j].first || all[i].second == all[j].second))
+                fail(errc::usage, "--rename: '", all[i].first, "' is to become '", all[i].second,
+                     all[i].second == all[j].second ? "', and so is '"
+                                                    : "', which is renamed too: '",
+                     all[j].first,
+                     "'; give renames that do not meet, or a program with names in "
+                     "between");
+}
+
+/// The pairs of a file `{FROM: TO}`.
+std::vector<rename_pair> pairs_of_file(std::string const& path) {
     boost::system::error_code failure;
     boost::json::value const document = boost::json::parse(detail::read_text_file(path), failure);
     boost::json::object const* const pairs = document.if_object();
     if (failure || !pairs)
         fail(errc::corrupt_file, path, ": is not a JSON object of names by names");
-    std::string text;
+    std::vector<rename_pair> all;
     for (auto const& [from, to] : *pairs) {
         if (!to.is_string())
             fail(errc::corrupt_file, path, ": '", std::string_view(from.data(), from.size()),
                  "' is not renamed to a text");
-        text += statement_of({from.data(), from.size()},
-                             {to.get_string().data(), to.get_string().size()});
+        all.emplace_back(std::string(from.data(), from.size()),
+                         std::string(to.get_string().data(), to.get_string().size()));
+        check_quotable(all.back().first, path);
+        check_quotable(all.back().second, path);
     }
-    return text;
+    return all;
 }
 
-std::string statements_of(std::string const& rename) {
+std::vector<rename_pair> pairs_of(std::string const& rename) {
+    if (is_file(rename))
+        return pairs_of_file(rename);
     std::size_t const sign = rename.find('=');
-    return is_file(rename) ? statements_of_file(rename)
-                           : statement_of(rename.substr(0, sign), rename.substr(sign + 1));
+    return {{rename.substr(0, sign), rename.substr(sign + 1)}};
 }
 
 } // namespace
@@ -53,8 +84,13 @@ bool has_renames(job_files const& files) { return !files.names.empty() || !files
 program_source program_of_renames(job_files const& files, catalog const& source,
                                   std::vector<std::string> const& wanted) {
     program_source program;
+    std::vector<rename_pair> renames;
     for (std::string const& rename : files.renames)
-        program.text += statements_of(rename);
+        for (rename_pair& one : pairs_of(rename))
+            renames.push_back(std::move(one));
+    check_independent(renames);
+    for (auto const& [from, to] : renames)
+        program.text += statement_of(from, to);
     std::vector<std::string> lacking = wanted;
     for (std::string const& name : files.names) {
         auto const renamed = model::renamed_by(model::find_name_table(name), lacking, source);

@@ -15,12 +15,16 @@ bool is_layout(std::filesystem::path const& path) {
 
 /// Refuses a file that is neither, before anybody calls it a bad checkpoint.
 checkpoint_metadata read_checkpoint(std::filesystem::path const& path) {
-    std::error_code ec;
-    if (std::filesystem::is_regular_file(path, ec) && path.extension() != ".safetensors")
-        fail(errc::unsupported, path.string() +
-                                    ": this is a file whose name ends in neither .safetensors nor "
-                                    ".json, so neither a checkpoint nor a layout");
-    return open_checkpoint(path);
+    try {
+        return open_checkpoint(path);
+    } catch (error const& problem) {
+        std::error_code ec;
+        if (problem.code() != errc::unsupported || !std::filesystem::is_regular_file(path, ec) ||
+            path.has_extension())
+            throw;
+        fail(errc::unsupported, path.string() + ": is a file whose name ends neither as that of a "
+                                                "checkpoint nor with .json as a layout's");
+    }
 }
 
 } // namespace

@@ -46,7 +46,7 @@ mkdir empty other
 echo text >other/readme
 refuses 3 '^empty: this is an empty directory' convert empty out/x
 refuses 3 "^other: this is a directory with 'readme'" convert other out/x
-refuses 3 '^other/readme: .*neither .safetensors nor .json' plan --source other/readme --target good.json
+refuses 3 '^other/readme: .*ends neither as that of a checkpoint nor with .json' plan --source other/readme --target good.json
 
 # What is read in part is merged as little as it is converted.
 mkdir unified

@@ -46,6 +46,32 @@ grep -q 'note: carried 12 values that are no tensors' errors || report "objects 
 succeeds 1 inspect carried --json
 expects output "len(d['objects']), d['format'], 'epoch' in d['objects']" "(12, 'torch_dcp', True)"
 
+# In the formats of torch tensors are in their global order: shards are no parts that were interleaved.
+python3 - <<'PYTHON'
+import json, struct
+def write(path, tensors):
+    header, data = {}, b""
+    for key, values in tensors.items():
+        begin, data = len(data), data + struct.pack(f"<{len(values)}f", *values)
+        header[key] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [begin, len(data)]}
+    text = json.dumps(header).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+write("fc1.safetensors", {"w": range(8)})
+write("halves.safetensors", {"gate": range(4), "up": range(4, 8)})
+PYTHON
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >tp2.json
+echo 'w -> gate, up, fused_ffn, axis=0' >apart.aoa
+echo 'gate, up -> w, fused_ffn, axis=0' >fuse.aoa
+succeeds 1 convert fc1.safetensors fc1 --to megatron_torch_dist --layout tp2.json
+succeeds 1 convert fc1 apart --program apart.aoa
+succeeds 1 diff --data apart halves.safetensors
+refuses 3 "'w' is interleaved in 2 parts, and torch_dcp has tensors in their global order" \
+    convert halves.safetensors out/w --program fuse.aoa --to torch_dcp --layout tp2.json
+succeeds 1 convert halves.safetensors whole --program fuse.aoa --to torch_dcp
+succeeds 1 diff --data whole fc1.safetensors
+refuses 2 "foo.gguf: is the name of a file, and a directory is written" convert fc1.safetensors out/foo.gguf
+succeeds 1 plan --source "$formats/npy/stored.npz" --target "$formats/npy/stored.npz"
+
 # A format may be named, and is what it is said to be.
 cp "$formats/npy/stored.npz" unnamed
 refuses 3 "unnamed: .* say what it is by --from" convert unnamed out/unnamed

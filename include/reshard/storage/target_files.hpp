@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
@@ -23,7 +24,6 @@ namespace reshard {
 namespace detail {
 
 struct checkpoint_plan;
-struct saved_object;
 
 /// How a checkpoint is written.
 struct write_options {

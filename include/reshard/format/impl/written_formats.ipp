@@ -21,16 +21,16 @@
 namespace reshard::detail {
 
 inline constexpr written_format written_formats[] = {
-    {"huggingface", "", false, nullptr},
-    {"megatron_torch_dist", "", true, plan_torch_dist},
-    {"npy", ".npy", false, plan_npy},
-    {"npz", ".npz", false, plan_npz},
-    {"paddle_flex", "", false, plan_paddle_flex},
-    {"safetensors", ".safetensors", false, nullptr},
-    {"sharded_safetensors", "", false, nullptr},
-    {"torch_dcp", "", true, plan_dcp},
-    {"torch_save", ".pt", false, plan_torch_file},
-    {unified_format, "", false, plan_unified},
+    {"huggingface", "", false, false, nullptr},
+    {"megatron_torch_dist", "", true, true, plan_torch_dist},
+    {"npy", ".npy", false, false, plan_npy},
+    {"npz", ".npz", false, false, plan_npz},
+    {"paddle_flex", "", false, false, plan_paddle_flex},
+    {"safetensors", ".safetensors", false, false, nullptr},
+    {"sharded_safetensors", "", false, false, nullptr},
+    {"torch_dcp", "", true, true, plan_dcp},
+    {"torch_save", ".pt", false, false, plan_torch_file},
+    {unified_format, "", false, false, plan_unified},
 };
 
 RESHARD_DECL written_format const& written_format_of(std::string_view name) {

@@ -270,6 +270,11 @@ RESHARD_DECL catalog catalog_of(layout const& all) {
         entries.push_back(kinds[one.spread]);
         entries.back().key = one.key;
         entries.back().dtype = one.dtype;
+        if (all.has_global_order) {
+            entries.back().parts = index_vector::filled(entries.back().shape.size(), 1);
+            entries.back().uneven = 0;
+            entries.back().scattered = {};
+        }
     }
     for (auto const& [key, made] : all.fused)
         detail::set_parts(entries, key, made);

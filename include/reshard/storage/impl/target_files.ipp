@@ -161,6 +161,16 @@ inline layout layout_of_whole(catalog const& tensors) {
     return reshard::layout_of(held);
 }
 
+/// Refuses tensors that were interleaved for several ranks.
+inline void check_global_order(fused_tensors const& fused, std::string_view format) {
+    for (auto const& [key, made] : fused)
+        if (made.blocks > 1)
+            fail(errc::unsupported, "'", key, "' is interleaved in ", made.blocks, " parts, and ",
+                 format,
+                 " has tensors in their global order, which its readers cut themselves; "
+                 "write it without a layout, and cut that by a second conversion");
+}
+
 /// The files in the format of another library.
 inline checkpoint_plan other_files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options, written_format const& format,
@@ -168,6 +178,8 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
     check_other_format(options);
     if (format.is_file() && wanted)
         check_single_file(wanted, options);
+    if (format.has_global_order)
+        check_global_order(choices.fused, format.name);
     if (wanted && !options.partial)
         check_complete(*wanted);
     return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
