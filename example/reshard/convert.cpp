@@ -46,10 +46,10 @@ struct convert_command {
     std::map<std::string, double> numbers;
 };
 
-/// The program for the record; nothing where there is none, as in files of other formats.
+/// The program for the record; nothing where there is none, as of one file or of other formats.
 std::string program_text(job const& all, job_files const& files, std::string const& format) {
-    bool const has_record =
-        format.empty() || format == "huggingface" || format == "sharded_safetensors";
+    bool const has_record = format.empty() || (!detail::is_other_format(format) &&
+                                               !detail::written_format_of(format).is_file());
     if (files.program.empty() || !has_record)
         return {};
     return (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
@@ -71,7 +71,7 @@ convert_report run_convert(processes const& world, convert_command const& option
                            checkpoint const& source, std::size_t& warnings) {
     job all;
     std::string const format = format_to_write(options.to, options.target);
-    bool const is_of_others = !format.empty() && reshard::detail::written_format_of(format).plan;
+    bool const is_of_others = detail::is_other_format(format);
     agree_on(world, [&] {
         check_name(options.target, format);
         if (options.verify && is_of_others)

@@ -191,6 +191,11 @@ std::string counted(Count const& count, std::string_view noun) {
     return noun == "axis" ? text : text + "s";
 }
 
+/// The first of `count` names, and how many more there are: `'a' and 2 more`.
+inline std::string first_and_more(std::string const& first, std::size_t count) {
+    return count > 1 ? first + " and " + std::to_string(count - 1) + " more" : first;
+}
+
 } // namespace detail
 
 /// Throws an `error` with that code; the words make the sentence: texts, numbers, and anything that

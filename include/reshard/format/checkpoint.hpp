@@ -52,9 +52,9 @@ namespace reshard {
 ///
 /// \throws error with errc::missing_file for a path, or a file of an index, that is not there; with
 ///         errc::unsupported where something else is found, or another format than `options.from`;
-///         with errc::corrupt_file for bytes that
-///         contradict their format, an index that contradicts its files, or files that contradict
-///         one another; it names the files, the tensor and both numbers
+///         with errc::corrupt_file for bytes that contradict their format, an index that
+///         contradicts its files, or files that contradict one another; it names the files, the
+///         tensor and both numbers
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  detail::safetensors_options const& options = {});
 

@@ -134,9 +134,10 @@ struct checkpoint_metadata {
     std::map<std::string, std::string> aliases{};
     /// How tensors were fused, as the save says.
     detail::fused_tensors fused{};
-    std::string version{}; ///< of the format, as the files say; empty where they do not
-    holder_t writers{};    ///< ranks that wrote it, as far as files tell; 0: they do not
-    /// The names of files of other libraries' formats that say what the others have.
+    bool has_global_order = false; ///< as `layout::has_global_order`
+    std::string version{};         ///< of the format, as the files say; empty where they do not
+    holder_t writers{};            ///< ranks that wrote it, as far as files tell; 0: they do not
+    /// Files that list the contents of the others, in formats of other libraries: their names.
     std::vector<std::string> indexes{};
     /// What the files have beside tensors, in the order of the metadata. It is not read.
     std::vector<detail::checkpoint_object> objects{};

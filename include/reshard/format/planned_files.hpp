@@ -9,11 +9,13 @@
 #include <reshard/layout/layout.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -21,12 +23,29 @@
 
 namespace reshard::detail {
 
+/// What files have beside elements where all of it is known when they are planned.
+class known_texts : public file_texts {
+public:
+    explicit known_texts(std::vector<std::vector<placed_text>> around,
+                         std::vector<std::pair<std::string, std::string>> others = {})
+        : around_(std::move(around)), others_(std::move(others)) {}
+
+    std::vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
+        return around_[file];
+    }
+
+    std::vector<std::pair<std::string, std::string>> others() const override { return others_; }
+
+private:
+    std::vector<std::vector<placed_text>> around_; ///< by file
+    std::vector<std::pair<std::string, std::string>> others_;
+};
+
 /// Puts such a plan together, shard by shard.
 class planned_files {
 public:
     /// \pre `target` lives as long
-    RESHARD_DECL planned_files(std::string_view format, layout const& target,
-                               file_choices const& choices);
+    RESHARD_DECL planned_files(std::string_view format, layout const& target);
 
     /// The next shards are in that file, which holds what a rank has.
     RESHARD_DECL void begin_file(std::string const& name, holder_t rank);
@@ -36,9 +55,12 @@ public:
 
     /// All that the last file has: it is a safetensors file of these shards.
     ///
-    /// \return its header
-    RESHARD_DECL std::string add_safetensors(std::vector<file_shard> const& shards,
-                                             std::map<std::string, std::string> const& metadata);
+    /// \param  names of the shards in the file; by default, their keys
+    /// \return what stands before the elements
+    RESHARD_DECL std::vector<placed_text>
+    add_safetensors(std::vector<file_shard> const& shards,
+                    std::map<std::string, std::string> const& metadata = {},
+                    std::vector<std::string> const& names = {});
 
     /// How many bytes the last file has.
     RESHARD_DECL void end_file(std::uint64_t bytes);
@@ -65,6 +87,10 @@ RESHARD_DECL void check_box(file_shard const& shard, std::string_view format);
 RESHARD_DECL std::map<holder_t, std::vector<file_shard>>
 shards_by_writer(layout const& target, file_choices const& choices);
 
+/// The shards of a layout of one rank.
+RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
+                                                   file_choices const& choices);
+
 /// The shards of a rank for several files: a key stands once in each.
 ///
 /// \pre sorted by key
@@ -73,6 +99,11 @@ RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_
 /// The shape in which a shard stands in its file.
 inline index_vector stored_shape(file_shard const& shard) {
     return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
+}
+
+/// The bytes of its elements.
+inline std::uint64_t bytes_of(file_shard const& shard) {
+    return static_cast<std::uint64_t>(byte_count(element_count(stored_shape(shard)), shard.dtype));
 }
 
 /// The bytes of each.

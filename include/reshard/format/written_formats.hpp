@@ -31,6 +31,12 @@ struct written_format {
 /// \throws error with errc::usage for a name that is none, which lists all
 RESHARD_DECL written_format const& written_format_of(std::string_view name);
 
+/// True for the name of a format of another library, whose files have no record of ours; false for
+/// an empty one.
+///
+/// \throws error as `written_format_of`
+RESHARD_DECL bool is_other_format(std::string_view name);
+
 /// The format of files of that name, or null.
 RESHARD_DECL written_format const* format_of_file(std::string_view path);
 

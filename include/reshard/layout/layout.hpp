@@ -66,8 +66,8 @@ struct layout {
     detail::fused_tensors fused = {};
     /// Of a checkpoint whose holders are files, some of one rank: whose shards each holder has.
     std::vector<holder_t> ranks = {};
-    /// Of a checkpoint in whose format tensors are in their global order, however they are cut: then
-    /// shards are no blocks of a fused tensor.
+    /// Of a checkpoint in whose format tensors are in their global order, however they are cut:
+    /// then shards are no blocks of a fused tensor.
     bool has_global_order = false;
 
     /// The tensor of that key, or null.

@@ -57,7 +57,8 @@ struct save_options {
     /// each of them holds and of these options. Where each of them has the plan from before,
     /// nothing is told or planned, but for what ranks put together in Hugging Face files; a change
     /// on any rank, or a rank that has forgotten the plan, makes all of them plan. Every rank gives
-    /// one, or none. With `writing.writer` or `writing.format`, every save is planned. An `async_saver` has its own.
+    /// one, or none. With `writing.writer` or `writing.format`, every save is planned. An
+    /// `async_saver` has its own.
     save_cache* cache = nullptr;
 
     static constexpr void members(auto& self, auto&& visit) {

@@ -28,11 +28,11 @@ struct checkpoint_plan;
 /// How a checkpoint is written.
 struct write_options {
     /// The format, by the name that `checkpoint_metadata::format` has of it: `torch_dcp`,
-    /// `megatron_torch_dist`, `torch_save`, `paddle_flex`, `unified_checkpoint`, `npz`, `npy`, or one of safetensors (`huggingface`,
-    /// `sharded_safetensors`, `safetensors`). Empty: sharded safetensors of a layout, or a Hugging
-    /// Face directory. Those of other libraries have no record and no digests of ours, so no
-    /// numbers, program, texts or base, and tensors of several names are written once for each;
-    /// they are not saved in the background.
+    /// `megatron_torch_dist`, `torch_save`, `paddle_flex`, `unified_checkpoint`, `npz`, `npy`, or
+    /// one of safetensors (`huggingface`, `sharded_safetensors`, `safetensors`). Empty: sharded
+    /// safetensors of a layout, or a Hugging Face directory. Those of other libraries have no
+    /// record and no digests of ours, so no numbers, program, texts or base, and tensors of several
+    /// names are written once for each; they are not saved in the background.
     std::string format = {};
     bool replace = false; ///< a checkpoint that is at the target gives way to the new one
     bool partial = false; ///< the target may leave elements out, and its shards may share some

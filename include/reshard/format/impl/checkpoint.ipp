@@ -97,11 +97,6 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
     return {checkpoint_kind::file, {path}};
 }
 
-/// The first of several names, as `first`, and how many more there are.
-std::string first_of(auto const& names, std::string const& first) {
-    return names.size() > 1 ? first + " and " + std::to_string(names.size() - 1) + " more" : first;
-}
-
 /// Tensors that grow file by file.
 class tensor_union {
 public:
@@ -391,12 +386,11 @@ public:
             return;
         result_.unread_reason =
             "hold optimizer state or master weights of one rank each, or of another save, which "
-            "are "
-            "not read and would be lost; to convert the rest alone, give its files in a directory "
-            "of their own";
+            "are not read and would be lost; to convert the rest alone, give its files in a "
+            "directory of their own";
         if (options_.from == "huggingface") { // the model alone was asked for
             warn(directory, "not read, as the model alone is wanted: " +
-                                first_of(result_.unread, result_.unread.front()));
+                                first_and_more(result_.unread.front(), result_.unread.size()));
             result_.unread.clear();
         }
     }
@@ -407,7 +401,7 @@ public:
         auto const older = older_files(files_, directory);
         if (!older.empty())
             warn(directory, "not read, for the Unified Checkpoint beside it counts: " +
-                                first_of(older, older.front()));
+                                first_and_more(older.front(), older.size()));
     }
 
     /// From now on notes which weights there are, for `share_masters`.
@@ -429,9 +423,10 @@ public:
                            ? words(", and so of ", counted(weights_.size() - 1, "more weight"))
                            : ""));
         if (!without_master_.empty())
-            warn(directory, "the optimizer's index says that there are master weights, but none is "
-                            "there of " +
-                                first_of(without_master_, "'" + without_master_.front() + "'"));
+            warn(directory,
+                 "the optimizer's index says that there are master weights, but none is "
+                 "there of " +
+                     first_and_more("'" + without_master_.front() + "'", without_master_.size()));
     }
 
     void warn(std::filesystem::path const& path, std::string const& text) {
@@ -716,7 +711,7 @@ inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     checkpoint_metadata& found = opened.metadata;
     if (!found.unread.empty())
         found.warnings.push_back(found.path.string() + ": " +
-                                 first_of(found.unread, found.unread.front()) + " " +
+                                 first_and_more(found.unread.front(), found.unread.size()) + " " +
                                  found.unread_reason);
     return opened;
 }

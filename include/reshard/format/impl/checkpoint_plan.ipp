@@ -104,23 +104,20 @@ inline std::vector<file_contents> spread_over(std::vector<file_contents> const& 
     for (file_contents const& contents : files)
         for (file_shard const& shard : contents.shards)
             shards.push_back(&shard);
-    auto const bytes_of = [](file_shard const* shard) {
-        return byte_count(element_count(stored_shape(*shard)), shard->dtype);
-    };
-    std::stable_sort(shards.begin(), shards.end(), [&](file_shard const* a, file_shard const* b) {
-        return bytes_of(a) > bytes_of(b);
+    std::stable_sort(shards.begin(), shards.end(), [](file_shard const* a, file_shard const* b) {
+        return bytes_of(*a) > bytes_of(*b);
     });
     count = std::max(count, files.size());
     std::vector<file_contents> spread(std::min(count, shards.size()), {{}, files.front().rank, {}});
     std::vector<std::set<std::string_view>> keys(spread.size());
-    std::vector<index_t> bytes(spread.size(), 0);
+    std::vector<std::uint64_t> bytes(spread.size(), 0);
     for (file_shard const* const shard : shards) {
         std::size_t best = spread.size();
         for (std::size_t i = 0; i < spread.size(); ++i)
             if (!keys[i].contains(shard->key) && (best == spread.size() || bytes[i] < bytes[best]))
                 best = i;
         keys[best].insert(shard->key);
-        bytes[best] += bytes_of(shard);
+        bytes[best] += bytes_of(*shard);
         spread[best].shards.push_back(*shard);
     }
     std::erase_if(spread, [](file_contents const& one) { return one.shards.empty(); });

@@ -12,12 +12,9 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL planned_files::planned_files(std::string_view format, layout const& target,
-                                          file_choices const& choices) {
+RESHARD_DECL planned_files::planned_files(std::string_view format, layout const& target) {
     plan_.holders = target.holders;
     plan_.metadata.format = format;
-    plan_.metadata.aliases = choices.aliases;
-    plan_.metadata.fused = choices.fused;
     for (tensor_layout const& tensor : target.tensors) {
         numbers_.emplace(tensor.key, plan_.metadata.tensors.size());
         plan_.metadata.tensors.push_back(
@@ -37,16 +34,20 @@ RESHARD_DECL void planned_files::add(file_shard const& shard, byte_run where) {
         {file, shard.region, shard.flat, where.begin, where.end, {}});
 }
 
-RESHARD_DECL std::string
+RESHARD_DECL std::vector<placed_text>
 planned_files::add_safetensors(std::vector<file_shard> const& shards,
-                               std::map<std::string, std::string> const& metadata) {
-    auto file = plan_of(shards, metadata, plan_.metadata.files.back().path.string());
+                               std::map<std::string, std::string> const& metadata,
+                               std::vector<std::string> const& names) {
+    std::vector<file_shard> named = shards;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        named[i].key = names[i];
+    auto file = plan_of(named, metadata, plan_.metadata.files.back().path.string());
     for (std::size_t i = 0; i < file.order.size(); ++i) {
         std::uint64_t const data = file.header.size();
         add(shards[file.order[i]], {data + file.tensors[i].begin, data + file.tensors[i].end});
     }
     end_file(file.file_bytes());
-    return std::move(file.header);
+    return {{0, std::move(file.header)}};
 }
 
 RESHARD_DECL void planned_files::end_file(std::uint64_t bytes) {

@@ -137,6 +137,12 @@ shards_by_writer(layout const& target, file_choices const& choices) {
     return ranks;
 }
 
+RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
+                                                   file_choices const& choices) {
+    auto ranks = shards_by_writer(target, choices);
+    return ranks.empty() ? std::vector<file_shard>() : std::move(ranks.begin()->second);
+}
+
 RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_shard> shards) {
     std::vector<std::vector<file_shard>> files;
     std::string last;
@@ -155,8 +161,7 @@ RESHARD_DECL std::vector<std::uint64_t> bytes_of(std::vector<file_shard> const& 
     std::vector<std::uint64_t> bytes;
     bytes.reserve(shards.size());
     for (file_shard const& shard : shards)
-        bytes.push_back(static_cast<std::uint64_t>(
-            byte_count(element_count(stored_shape(shard)), shard.dtype)));
+        bytes.push_back(bytes_of(shard));
     return bytes;
 }
 

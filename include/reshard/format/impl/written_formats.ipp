@@ -43,6 +43,10 @@ RESHARD_DECL written_format const& written_format_of(std::string_view name) {
     fail(errc::usage, "'", name, "' is no format that is written; there are ", all);
 }
 
+RESHARD_DECL bool is_other_format(std::string_view name) {
+    return !name.empty() && written_format_of(name).plan;
+}
+
 RESHARD_DECL written_format const* format_of_file(std::string_view path) {
     for (written_format const& one : written_formats)
         if (one.is_file() && path.ends_with(one.ending))

@@ -52,6 +52,15 @@ public:
     /// What the function before the last value, a tuple, gives for it.
     void call() { code(pickle_code::reduce); }
 
+    /// What a function gives for the values that `arguments` writes.
+    void call(std::string_view module, std::string_view name, auto&& arguments) {
+        global(module, name);
+        begin();
+        arguments();
+        tuple();
+        call();
+    }
+
     /// An object of the class before the last value, a tuple of arguments.
     void make() { code(pickle_code::newobj); }
 

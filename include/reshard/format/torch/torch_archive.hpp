@@ -9,6 +9,7 @@
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
@@ -97,6 +98,9 @@ struct torch_tensor {
     data_type dtype{};
     index_vector shape;
 };
+
+/// A shard as a tensor of its own.
+RESHARD_DECL torch_tensor torch_tensor_of(file_shard const& shard);
 
 /// A file of `torch.save` without the elements of its tensors.
 struct torch_file {

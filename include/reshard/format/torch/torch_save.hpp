@@ -5,6 +5,8 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/format/pickle/pickle.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
@@ -29,6 +31,13 @@ inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.js
 ///         also `torch_archive`
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path);
+
+/// A value of an archive that is no tensor, by its key.
+///
+/// \param  file the one that the archive was read from
+/// \throws error as `copy_of` a value
+RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
+                                    file_store::file const& file, std::string const& key);
 
 /// The bytes of a file that has what another one has, with None in the place of tensors.
 ///

@@ -8,8 +8,6 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/format/checkpoint.hpp>
 
-#include <algorithm>
-
 namespace reshard {
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
@@ -62,13 +60,7 @@ RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const 
         fail(errc::unsupported, metadata_.path.string(), ": '", metadata_.objects.front().key,
              "' is no tensor, and values of ", metadata_.format,
              " are not carried to other formats; leave them out");
-    auto all = read_objects_();
-    std::erase_if(all, [&](detail::saved_object const& one) {
-        return !one.key.empty() &&
-               std::ranges::find(metadata_.objects, one.key, &detail::checkpoint_object::key) ==
-                   metadata_.objects.end();
-    });
-    return all;
+    return read_objects_();
 }
 
 RESHARD_DECL file_store::file const* checkpoint::kept_file(holder_t file) const {

@@ -180,10 +180,9 @@ index_t sum_over(group auto const& world, index_t mine) {
 /// Refuses a source of which a part would be lost.
 inline void check_all_read(checkpoint_metadata const& source) {
     if (!source.unread.empty())
-        fail(errc::unsupported, source.path.string(), ": ", source.unread.front(),
-             source.unread.size() > 1 ? " and " + std::to_string(source.unread.size() - 1) + " more"
-                                      : std::string(),
-             " ", source.unread_reason);
+        fail(errc::unsupported, source.path.string(), ": ",
+             first_and_more(source.unread.front(), source.unread.size()), " ",
+             source.unread_reason);
 }
 
 /// \throws error what a program throws
@@ -198,28 +197,43 @@ inline mapping mapping_of_call(convert_options const& how, checkpoint const& sou
     return (*how.program.made())(stored, wanted ? &*wanted : nullptr);
 }
 
+/// What a process makes of a call before it reads data; equal on all ranks.
+struct conversion_files {
+    mapping program;
+    checkpoint_plan files;
+    strict_verdict verdict;
+};
+
+/// \throws error before anything is written: as `convert`
+inline conversion_files files_of_call(checkpoint const& source, std::filesystem::path const& target,
+                                      convert_options const& how) {
+    check_all_read(source.metadata());
+    conversion_files made{mapping_of_call(how, source), {}, {}};
+    carry_fused(made.program, source.files_layout());
+    at_path(target, [&] {
+        if (!how.cut_fused)
+            check_torn(made.program, source.files_layout());
+        if (how.wanted && !how.cut_fused)
+            check_fused(made.program, *how.wanted);
+    });
+    if (how.wanted)
+        check_scales(made.program, *how.wanted);
+    at_path(target, [&] { made.files = files_of(source, made.program, how, made.verdict); });
+    return made;
+}
+
 /// \par Collective every rank of the group, in the same order
 convert_report convert_as(group auto const& world, checkpoint const& source,
                           std::filesystem::path const& target, convert_options const& how) {
-    mapping program;
     memory_watch memory;
-    checkpoint_plan files;
-    strict_verdict verdict;
+    conversion_files made;
     std::uint64_t digest = 0;
     local_error const problem = attempt([&] {
-        check_all_read(source.metadata());
-        program = mapping_of_call(how, source);
-        carry_fused(program, source.files_layout());
-        if (!how.cut_fused)
-            at_path(target, [&] { check_torn(program, source.files_layout()); });
-        if (how.wanted && !how.cut_fused)
-            at_path(target, [&] { check_fused(program, *how.wanted); });
-        if (how.wanted)
-            check_scales(program, *how.wanted);
-        at_path(target, [&] { files = files_of(source, program, how, verdict); });
-        digest = digest_of_call(source, program, files, how);
+        made = files_of_call(source, target, how);
+        digest = digest_of_call(source, made.program, made.files, how);
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
+    checkpoint_plan const& files = made.files;
     auto const me = static_cast<holder_t>(world.rank());
     file_pieces const pieces =
         how.wanted ? pieces_by_rank(files, world.size()) : pieces_by_bytes(files, world.size());
@@ -228,13 +242,13 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     plan whole;
     agree_on(world, [&] {
         at_path(source.metadata().path, [&] {
-            work = problem_of(program, source.files_layout(), held);
+            work = problem_of(made.program, source.files_layout(), held);
             work.source_names = &source.file_names();
             whole =
                 make_plan(work, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
         });
     });
-    agree_on(world, [&] { check_copies(source, program, world.rank(), world.size()); });
+    agree_on(world, [&] { check_copies(source, made.program, world.rank(), world.size()); });
     check_replicas(world, source, tensors_used(work, source.files_layout()));
     std::vector<std::filesystem::path> beside;
     agree_on(world, [&] {
@@ -260,10 +274,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .bytes_read = sum_over(world, read),
             .bytes_moved = 0,
             .peak_extra_bytes = largest_over(world, memory.most_bytes()),
-            .keys_judged = std::move(verdict),
-            .objects = how.objects && !how.writing.format.empty()
-                           ? static_cast<index_t>(source.metadata().objects.size())
-                           : 0,
+            .keys_judged = std::move(made.verdict),
+            .objects = how.objects ? static_cast<index_t>(source.metadata().objects.size()) : 0,
             .carried = gather_values(world, carried).front(),
             .removed = gather_values(world, writer.removed()).front()};
 }

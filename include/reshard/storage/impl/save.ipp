@@ -31,16 +31,21 @@ namespace reshard {
 
 namespace detail {
 
+/// Refuses names without tensors where the format has no place for them.
+inline void check_alias_tensors(layout const& all, save_options const& how) {
+    if (!is_other_format(how.writing.format))
+        return;
+    for (auto const& [alias, key] : how.aliases)
+        if (!all.find(alias))
+            fail(errc::unsupported, "'", alias, "' is another name of '", key, "', and ",
+                 how.writing.format,
+                 " has no place for names; save a tensor of that name too, or leave the alias out");
+}
+
 inline checkpoint_plan files_to_save(layout const& all, save_options const& how) {
     std::vector<std::string> const keys = keys_of(all.tensors);
     check_needs("save_options.needs", how.needs, keys, keys);
-    if (!how.writing.format.empty() && written_format_of(how.writing.format).plan)
-        for (auto const& [alias, key] : how.aliases)
-            if (!all.find(alias))
-                fail(errc::unsupported, "'", alias, "' is another name of '", key, "', and ",
-                     how.writing.format,
-                     " has no place for names; save a tensor of that name too, or leave the alias "
-                     "out");
+    check_alias_tensors(all, how);
     return files_for(identity_mapping(catalog_of(all)),
                      how.form == save_form::sharded ? std::optional(all) : std::nullopt,
                      how.writing, how.aliases);

@@ -56,6 +56,7 @@ public:
         values_.emplace(*file, path.string(), byte_run{0, file->facts().bytes}, dcp_names);
         result_.format = "torch_dcp";
         result_.path = directory_;
+        result_.has_global_order = true;
         result_.indexes = {path.filename().string()};
     }
 

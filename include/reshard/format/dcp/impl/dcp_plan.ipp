@@ -26,10 +26,6 @@ namespace reshard::detail {
 
 inline constexpr std::string_view dcp_module = "torch.distributed.checkpoint.metadata";
 
-inline torch_tensor tensor_of(file_shard const& shard) {
-    return {shard.key, shard.dtype, shard.region.shape};
-}
-
 /// What a checkpoint of torch.distributed.checkpoint has beside elements.
 class dcp_texts : public file_texts {
 public:
@@ -43,7 +39,7 @@ public:
                 fail(errc::usage, "'", object.key,
                      "' is a value that is no tensor, and a tensor is to "
                      "be written under that key; give it another one");
-        planned_files files("torch_dcp", target, choices);
+        planned_files files("torch_dcp", target);
         auto ranks = shards_by_writer(target, choices);
         if (ranks.empty())
             ranks.emplace(0, std::vector<file_shard>());
@@ -56,7 +52,8 @@ public:
             files.end_file(end);
         }
         metadata_ = files.metadata();
-        offsets_.clear();
+        for (checkpoint_tensor const& tensor : metadata_.tensors)
+            check_offsets(tensor);
         return files.take(nullptr);
     }
 
@@ -97,25 +94,29 @@ private:
     }
 
     /// Adds a shard behind byte `end` of the last file, and returns where it ends.
-    std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
-                        std::vector<item>& items) {
+    static std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
+                               std::vector<item>& items) {
         check_box(shard, "torch_dcp");
         // Shards are found by their offsets, which those without elements may share with others.
         if (element_count(index_vector(shard.region.shape)) == 0 &&
             element_count(index_vector(*shard.global_shape)) > 0)
             return end;
-        if (!offsets_.emplace(shard.key, to_string(shard.region.offset)).second)
-            fail(errc::unsupported, "'", shard.key, "': two unequal shards begin at ",
-                 index_vector(shard.region.offset),
-                 ", by which torch finds a shard; give a layout without shards that overlap");
-        torch_tensor const tensor = tensor_of(shard);
-        auto const bytes =
-            static_cast<std::uint64_t>(byte_count(element_count(tensor.shape), tensor.dtype));
-        std::uint64_t const begin = round_up(end, torch_alignment(bytes));
+        torch_tensor const tensor = torch_tensor_of(shard);
+        std::uint64_t const begin = round_up(end, torch_alignment(bytes_of(shard)));
         torch_file const file = torch_file_of(tensor, begin);
         files.add(shard, file.elements.front());
         items.push_back({tensor, {begin, file.end}});
         return file.end;
+    }
+
+    /// Refuses shards that torch, which finds them by their offsets, would take for one.
+    static void check_offsets(checkpoint_tensor const& tensor) {
+        std::set<std::string> offsets;
+        for (checkpoint_shard const& shard : tensor.shards)
+            if (!offsets.insert(to_string(index_vector(shard.region.offset))).second)
+                fail(errc::unsupported, "'", tensor.key, "': two unequal shards begin at ",
+                     index_vector(shard.region.offset),
+                     ", by which torch finds a shard; give a layout without shards that overlap");
     }
 
     std::string metadata_text() const {
@@ -132,11 +133,7 @@ private:
     }
 
     static void put_size(pickle_writer& out, index_vector const& extents) {
-        out.global("torch", "Size");
-        out.begin();
-        out.integers(extents);
-        out.tuple();
-        out.call();
+        out.call("torch", "Size", [&] { out.integers(extents); });
     }
 
     void put_tensors(pickle_writer& out) const {
@@ -179,21 +176,12 @@ private:
         out.make();
         out.begin();
         out.global("torch", torch_name(tensor.dtype, tensor.key));
-        put_call(out, "torch.serialization", "_get_layout", [&] { out.text("torch.strided"); });
+        out.call("torch.serialization", "_get_layout", [&] { out.text("torch.strided"); });
         out.boolean(false);
-        put_call(out, dcp_module, "_MEM_FORMAT_ENCODING", [&] { out.integer(0); });
+        out.call(dcp_module, "_MEM_FORMAT_ENCODING", [&] { out.integer(0); });
         out.boolean(false);
         out.tuple();
         out.set_state();
-    }
-
-    static void put_call(pickle_writer& out, std::string_view module, std::string_view function,
-                         auto&& argument) {
-        out.global(module, function);
-        out.begin();
-        argument();
-        out.tuple();
-        out.call();
     }
 
     void put_paths(pickle_writer& out) const {
@@ -247,7 +235,6 @@ private:
         });
     }
 
-    std::set<std::pair<std::string, std::string>> offsets_; ///< of the shards of each key
     std::vector<saved_object> objects_;
     std::vector<byte_run> places_;         ///< of the objects, in the first file
     std::vector<std::vector<item>> items_; ///< by file, in the order of the tensors

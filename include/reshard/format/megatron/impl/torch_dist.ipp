@@ -13,8 +13,10 @@
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,16 +47,15 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
             shard.file += before;
         first.tensors.push_back(std::move(tensor));
     }
+    std::set<std::string, std::less<>> left_out;
     for (checkpoint_object& object : more.metadata.objects) {
         object.file += before;
-        first.objects.push_back(std::move(object));
+        if (object.is_none && std::ranges::find(first.tensors, object.key,
+                                                &checkpoint_tensor::key) != first.tensors.end())
+            left_out.insert(object.key); // None in the place of a tensor that is sharded
+        else
+            first.objects.push_back(std::move(object));
     }
-    // None in the place of a tensor that is sharded, as we write it.
-    std::erase_if(first.objects, [&](checkpoint_object const& object) {
-        return object.is_none && object.file >= before &&
-               std::ranges::any_of(first.tensors,
-                                   [&](auto const& tensor) { return tensor.key == object.key; });
-    });
     std::ranges::move(more.metadata.files, std::back_inserter(first.files));
     first.aliases.merge(more.metadata.aliases);
     sort_by_key(first.tensors);
@@ -64,11 +65,12 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
              "' is sharded, and common to all ranks as well");
     all.files = std::move(more.files);
     all.read_objects = [sharded = std::move(all.read_objects),
-                        common = std::move(more.read_objects)] {
+                        common = std::move(more.read_objects), left_out = std::move(left_out)] {
         auto objects = sharded();
         for (saved_object& one : common()) {
             one.is_common = true;
-            objects.push_back(std::move(one));
+            if (!left_out.contains(one.key))
+                objects.push_back(std::move(one));
         }
         return objects;
     };

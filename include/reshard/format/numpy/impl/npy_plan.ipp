@@ -51,42 +51,20 @@ inline std::string npy_header(file_shard const& shard) {
            static_cast<char>(text.size() >> 8) + text;
 }
 
-inline std::uint64_t data_bytes(file_shard const& shard) {
-    return static_cast<std::uint64_t>(byte_count(element_count(shard.region.shape), shard.dtype));
-}
-
-/// All shards of a layout of one rank.
-inline std::vector<file_shard> shards_of_one(layout const& target, file_choices const& choices) {
-    auto ranks = shards_by_writer(target, choices);
-    return ranks.empty() ? std::vector<file_shard>() : std::move(ranks.begin()->second);
-}
-
-/// A file of one array.
-class npy_texts : public file_texts {
-public:
-    explicit npy_texts(std::string header) : header_(std::move(header)) {}
-
-    std::vector<placed_text> around(holder_t, std::filesystem::path const&) const override {
-        return {{0, header_}};
-    }
-
-private:
-    std::string header_;
-};
-
 RESHARD_DECL checkpoint_plan plan_npy(layout const& target, file_choices const& choices) {
     auto const shards = shards_of_one(target, choices);
     if (shards.size() != 1)
         fail(errc::unsupported, "a .npy file has one tensor, and ", shards.size(),
              " are to be written", shards.empty() ? "" : ", '" + shards[0].key + "' among them",
              "; write a .npz file, or choose one by a program");
-    planned_files files("npy", target, choices);
+    planned_files files("npy", target);
     std::string header = npy_header(shards[0]);
-    std::uint64_t const end = header.size() + data_bytes(shards[0]);
+    std::uint64_t const end = header.size() + bytes_of(shards[0]);
     files.begin_file("array.npy", 0);
     files.add(shards[0], {header.size(), end});
     files.end_file(end);
-    checkpoint_plan plan = files.take(std::make_shared<npy_texts>(std::move(header)));
+    checkpoint_plan plan = files.take(std::make_shared<known_texts>(
+        std::vector<std::vector<placed_text>>{{{0, std::move(header)}}}));
     plan.is_file = true;
     return plan;
 }
@@ -102,7 +80,7 @@ public:
         for (std::size_t i = 0; i < shards_.size(); ++i) {
             std::uint64_t const header = npy_header(shards_[i]).size();
             byte_run const room =
-                archive.add_room(shards_[i].key + ".npy", header + data_bytes(shards_[i]), 64,
+                archive.add_room(shards_[i].key + ".npy", header + bytes_of(shards_[i]), 64,
                                  checksums.empty() ? 0 : checksums[i]);
             take(shards_[i], byte_run{room.begin + header, room.end});
         }
@@ -145,7 +123,7 @@ private:
 
 RESHARD_DECL checkpoint_plan plan_npz(layout const& target, file_choices const& choices) {
     auto const texts = std::make_shared<npz_texts>(shards_of_one(target, choices));
-    planned_files files("npz", target, choices);
+    planned_files files("npz", target);
     files.begin_file("arrays.npz", 0);
     zip_plan archive = texts->lay_out(
         {}, [&](file_shard const& shard, byte_run where) { files.add(shard, where); });

@@ -39,16 +39,12 @@ inline std::string_view paddle_name(checkpoint_tensor const& tensor) {
 }
 
 /// Headers of safetensors files, and the metadata that says which shards they have.
-class paddle_texts : public file_texts {
+class paddle_texts : public known_texts {
 public:
-    paddle_texts(std::vector<std::string> headers, checkpoint_metadata metadata)
-        : headers_(std::move(headers)), metadata_(std::move(metadata)) {
+    paddle_texts(std::vector<std::vector<placed_text>> headers, checkpoint_metadata metadata)
+        : known_texts(std::move(headers)), metadata_(std::move(metadata)) {
         for (checkpoint_tensor const& tensor : metadata_.tensors)
             paddle_name(tensor);
-    }
-
-    std::vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
-        return {{0, headers_[file]}};
     }
 
     std::vector<std::pair<std::string, std::string>> others() const override {
@@ -119,7 +115,6 @@ private:
         }
     }
 
-    std::vector<std::string> headers_;
     checkpoint_metadata metadata_;
 };
 
@@ -138,11 +133,11 @@ inline bool is_empty(file_shard const& shard) { return element_count(stored_shap
 
 RESHARD_DECL checkpoint_plan plan_paddle_flex(layout const& target, file_choices const& choices) {
     check_elements(target);
-    planned_files files("paddle_flex", target, choices);
-    std::vector<std::string> headers;
+    planned_files files("paddle_flex", target);
+    std::vector<std::vector<placed_text>> headers;
     auto const add = [&](holder_t number, holder_t rank, std::vector<file_shard> const& shards) {
         files.begin_file(std::to_string(number) + "_0.safetensors", rank);
-        headers.push_back(files.add_safetensors(shards, {}));
+        headers.push_back(files.add_safetensors(shards));
     };
     holder_t next = std::max<holder_t>(1, target.holders);
     for (auto& [rank, shards] : shards_by_writer(target, choices)) {

@@ -45,29 +45,11 @@ inline unified_place unified_place_of(std::string const& key, layout const& targ
     return {unified_part::model, key};
 }
 
-/// The headers of the files, and the indexes.
-class unified_texts : public file_texts {
-public:
-    unified_texts(std::vector<std::string> headers,
-                  std::vector<std::pair<std::string, std::string>> indexes)
-        : headers_(std::move(headers)), indexes_(std::move(indexes)) {}
-
-    std::vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
-        return {{0, headers_[file]}};
-    }
-
-    std::vector<std::pair<std::string, std::string>> others() const override { return indexes_; }
-
-private:
-    std::vector<std::string> headers_;
-    std::vector<std::pair<std::string, std::string>> indexes_;
-};
-
 /// Puts the files of such a checkpoint together, part by part.
 class unified_planner {
 public:
     unified_planner(layout const& target, file_choices const& choices)
-        : most_bytes_(choices.most_file_bytes), files_(unified_format, target, choices) {
+        : most_bytes_(choices.most_file_bytes), files_(unified_format, target) {
         for (auto& [rank, shards] : shards_by_writer(target, choices))
             for (file_shard& shard : shards) {
                 check_whole(shard);
@@ -81,8 +63,7 @@ public:
         add(unified_part::optimizer, "optimizer", optimizer_index_name, has_masters);
         add(unified_part::master_weights, "master_weights", master_index_name, {});
         add(unified_part::model, "model", hf_index_name, {}); // at last: it makes it a checkpoint
-        return files_.take(
-            std::make_shared<unified_texts>(std::move(headers_), std::move(indexes_)));
+        return files_.take(std::make_shared<known_texts>(std::move(headers_), std::move(indexes_)));
     }
 
 private:
@@ -107,7 +88,7 @@ private:
         std::vector<index_t> bytes;
         hf_index index{{}, 0, has_masters};
         for (named_shard const& one : shards) {
-            bytes.push_back(byte_count(element_count(one.shard.region), one.shard.dtype));
+            bytes.push_back(static_cast<index_t>(bytes_of(one.shard)));
             index.total_bytes = checked_add(*index.total_bytes, bytes.back(), "all tensors,");
         }
         auto const split = split_into_files(bytes, most_bytes_);
@@ -123,26 +104,20 @@ private:
 
     void add_file(std::string const& name, std::vector<named_shard> const& shards,
                   std::vector<std::size_t> const& chosen) {
-        std::vector<file_shard> renamed;
+        std::vector<file_shard> of_file;
+        std::vector<std::string> names;
         for (std::size_t const i : chosen) {
-            renamed.push_back(shards[i].shard);
-            renamed.back().key = shards[i].name;
+            of_file.push_back(shards[i].shard);
+            names.push_back(shards[i].name);
         }
         files_.begin_file(name, 0);
-        auto file = plan_of(renamed, {{"format", "np"}}, name);
-        for (std::size_t i = 0; i < file.order.size(); ++i) {
-            std::uint64_t const data = file.header.size();
-            files_.add(shards[chosen[file.order[i]]].shard,
-                       {data + file.tensors[i].begin, data + file.tensors[i].end});
-        }
-        files_.end_file(file.file_bytes());
-        headers_.push_back(std::move(file.header));
+        headers_.push_back(files_.add_safetensors(of_file, {{"format", "np"}}, names));
     }
 
     index_t most_bytes_;
     planned_files files_;
     std::map<unified_part, std::vector<named_shard>> parts_;
-    std::vector<std::string> headers_;
+    std::vector<std::vector<placed_text>> headers_;
     std::vector<std::pair<std::string, std::string>> indexes_;
 };
 

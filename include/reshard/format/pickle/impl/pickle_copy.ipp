@@ -76,12 +76,9 @@ private:
     /// What a class makes of a list or a tuple.
     void put_made_of(std::string_view module, std::string_view name, pickle_value value,
                      bool is_list, std::size_t depth) {
-        out_.global(module, name);
-        out_.begin();
         auto const elements = values_.elements(value, what_);
-        is_list ? put_list(elements, depth) : put_tuple(elements, depth);
-        out_.tuple();
-        out_.call();
+        out_.call(module, name,
+                  [&] { is_list ? put_list(elements, depth) : put_tuple(elements, depth); });
     }
 
     void put_dict(pickle_pairs members, std::size_t depth) {
@@ -123,12 +120,10 @@ private:
                 text += static_cast<char>(0x80 | (number & 0x3f));
             }
         }
-        out_.global("_codecs", "encode");
-        out_.begin();
-        out_.text(text);
-        out_.text("latin1");
-        out_.tuple();
-        out_.call();
+        out_.call("_codecs", "encode", [&] {
+            out_.text(text);
+            out_.text("latin1");
+        });
     }
 
     pickle const& values_;

@@ -96,8 +96,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     for (deepspeed_value const& value : values) {
         auto const file = files.open(value.path);
         torch_archive const archive = archive_in(*file, value);
-        all.push_back({value.key, torch_file_of(copy_of(archive.values().root(), archive.values(),
-                                                        *file, "object '" + value.key + "'"))});
+        all.push_back(object_of(archive, archive.values().root(), *file, value.key));
     }
     return all;
 }

@@ -82,6 +82,11 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     return keys;
 }
 
+RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
+                                    file_store::file const& file, std::string const& key) {
+    return {key, torch_file_of(copy_of(value, archive.values(), file, "object '" + key + "'"))};
+}
+
 /// The values of files that are no tensors.
 inline std::vector<saved_object> objects_in(file_store const& files,
                                             std::vector<std::filesystem::path> const& paths) {
@@ -92,8 +97,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
         for (named_value const& one : values_in(archive)) {
             std::string const key = one.key.empty() ? path.stem().string() : one.key;
             if (!archive.is_tensor(one.value))
-                all.push_back({key, torch_file_of(copy_of(one.value, archive.values(), *file,
-                                                          "object '" + key + "'"))});
+                all.push_back(object_of(archive, one.value, *file, key));
         }
     }
     return all;

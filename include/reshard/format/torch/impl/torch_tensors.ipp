@@ -44,6 +44,10 @@ RESHARD_DECL std::uint64_t torch_alignment(std::uint64_t bytes) {
     return bytes < std::uint64_t{1} << 20 ? 64 : 4096;
 }
 
+RESHARD_DECL torch_tensor torch_tensor_of(file_shard const& shard) {
+    return {shard.key, shard.dtype, shard.region.shape};
+}
+
 inline std::uint64_t bytes_of(torch_tensor const& tensor) {
     return static_cast<std::uint64_t>(byte_count(element_count(tensor.shape), tensor.dtype));
 }
@@ -113,32 +117,19 @@ RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors) {
     return archive_of(out.take(), tensors, 0);
 }
 
-/// What a file of `torch.save` has beside elements.
-class torch_texts : public file_texts {
-public:
-    explicit torch_texts(std::vector<placed_text> texts) : texts_(std::move(texts)) {}
-
-    std::vector<placed_text> around(holder_t, std::filesystem::path const&) const override {
-        return texts_;
-    }
-
-private:
-    std::vector<placed_text> texts_;
-};
-
 RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices const& choices) {
+    auto const shards = shards_of_one(target, choices);
     std::vector<torch_tensor> tensors;
-    auto const ranks = shards_by_writer(target, choices);
-    auto const shards = ranks.empty() ? std::vector<file_shard>() : ranks.begin()->second;
     for (file_shard const& shard : shards)
-        tensors.push_back({shard.key, shard.dtype, shard.region.shape});
+        tensors.push_back(torch_tensor_of(shard));
     torch_file file = torch_file_of(tensors);
-    planned_files files("torch_save", target, choices);
+    planned_files files("torch_save", target);
     files.begin_file("tensors.pt", 0);
     for (std::size_t i = 0; i < shards.size(); ++i)
         files.add(shards[i], file.elements[i]);
     files.end_file(file.end);
-    checkpoint_plan plan = files.take(std::make_shared<torch_texts>(std::move(file.texts)));
+    checkpoint_plan plan = files.take(std::make_shared<known_texts>(
+        std::vector<std::vector<placed_text>>{std::move(file.texts)}));
     plan.is_file = true;
     return plan;
 }
