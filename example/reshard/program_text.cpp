@@ -64,8 +64,9 @@ public:
             given_[text.substr(0, sign)] = text.substr(sign + 1);
         }
         std::error_code ignored;
+        boost::system::error_code unreadable; // then it has no values
         if (std::filesystem::is_regular_file(path_, ignored))
-            config_ = boost::json::parse(detail::read_text_file(path_), failure_);
+            config_ = boost::json::parse(detail::read_text_file(path_), unreadable);
     }
 
     std::string operator()(std::string const& name) {
@@ -101,7 +102,6 @@ private:
     job_files const& files_;
     std::filesystem::path path_;
     boost::json::value config_;
-    boost::system::error_code failure_; ///< a configuration that cannot be read has no values
     std::map<std::string, std::string> given_, read_;
     std::set<std::string> used_;
 };

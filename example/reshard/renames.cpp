@@ -9,7 +9,9 @@
 #include <boost/json/parse.hpp>
 
 #include <cstddef>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,15 +41,20 @@ void check_quotable(std::string const& name, std::string const& where) {
 
 /// Refuses renames that depend on one another: they are done one after the other.
 void check_independent(std::vector<rename_pair> const& all) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-        for (std::size_t j = 0; j < all.size(); ++j)
-            if (i != j && (all[i].second == all[j].first || all[i].second == all[j].second))
-                fail(errc::usage, "--rename: '", all[i].first, "' is to become '", all[i].second,
-                     all[i].second == all[j].second ? "', and so is '"
-                                                    : "', which is renamed too: '",
-                     all[j].first,
-                     "'; give renames that do not meet, or a program with names in "
-                     "between");
+    std::map<std::string_view, rename_pair const*> by_old, by_new;
+    for (rename_pair const& one : all)
+        by_old.emplace(one.first, &one);
+    auto const check = [](rename_pair const& one, rename_pair const* other, char const* how) {
+        if (other != &one)
+            fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second, how,
+                 other->first,
+                 "'; give renames that do not meet, or a program with names in between");
+    };
+    for (rename_pair const& one : all) {
+        check(one, by_new.emplace(one.second, &one).first->second, "', and so is '");
+        if (auto const renamed = by_old.find(one.second); renamed != by_old.end())
+            check(one, renamed->second, "', which is renamed too: '");
+    }
 }
 
 /// The pairs of a file `{FROM: TO}`.

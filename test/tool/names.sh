@@ -48,6 +48,9 @@ echo '{"a": 1}' >numbers.json
 refuses 3 "^numbers.json: 'a' is not renamed to a text" convert held out/x --rename numbers.json
 refuses 2 "there is no table of names 'seperators' \(did you mean 'separators'\?\); the tables are master-weights, slices" \
     convert held out/x --layout wanted --names seperators
+# Renames are done one after the other: those that meet would lose a tensor.
+refuses 2 "'f' is to become 'e', which is renamed too: 'e'" convert held out/x --rename f=e --rename e=g
+refuses 2 "'f' is to become 'g', and so is 'a/b'" convert held out/x --rename a/b=g --rename f=g
 refuses 2 "'x' is no two names and no file of names; write old=new, or names.json" convert held out/x --rename x
 refuses 2 '^reshard: --names is for a target with names, and none is given' convert held out/x --names slices
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >rules.json
