@@ -2,6 +2,7 @@
 
 #include "program_text.hpp"
 #include "renames.hpp"
+#include "stacked_tensors.hpp"
 #include "stock_programs.hpp"
 
 #include <reshard/format/text_file.hpp>
@@ -147,7 +148,11 @@ std::set<index_t> numbers_in(catalog const& source, std::string_view patterns,
 /// Fills the gaps of one text, line by line.
 class gap_filler {
 public:
-    gap_filler(catalog const& source, program_values& values) : source_(source), values_(values) {}
+    gap_filler(job_files const& files, catalog const& source, program_values& values)
+        : program_(files.program),
+          is_backwards_(runs_backwards(files)),
+          source_(source),
+          values_(values) {}
 
     std::string fill(std::string_view text) {
         for (std::string_view const line : parts_of(text, "\n"))
@@ -163,28 +168,53 @@ public:
 private:
     void take_mark(std::string_view line) {
         flush();
-        constexpr std::string_view if_mark = "{if ", each_mark = "{each ";
+        constexpr std::string_view if_mark = "{if ", each_mark = "{each ", needs_mark = "{needs ";
         if (line.ends_with('\r'))
             line.remove_suffix(1);
+        repeats_ = {std::string()};
+        name_.clear();
+        if (line == "{stack}")
+            return void(result_ += stacked(source_));
+        if (line == "{unstack}")
+            return void(result_ += unstacked(source_));
         bool const is_known = line == "{end}" || line.starts_with(if_mark) ||
+                              (line.starts_with(needs_mark) && line.find(" -> ") != line.npos) ||
                               (line.starts_with(each_mark) && line.find(" of ") != line.npos);
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
-                 "' is no mark; there are {if KEY, KEY}, {each NAME of KEY "
-                 "without KEY} and {end}, each on a line of its own");
+                 "' is no mark; there are {needs KEY -> KEY}, {if KEY, KEY}, {each NAME of KEY "
+                 "without KEY}, {end}, {stack} and {unstack}, each on a line of its own");
         line.remove_suffix(1);
-        repeats_ = {std::string()};
-        name_.clear();
         if (line.starts_with(if_mark))
             begin_if(filled(line.substr(if_mark.size()), {}, values_));
+        else if (line.starts_with(needs_mark))
+            check_needed(line.substr(needs_mark.size()));
         else if (line.starts_with(each_mark))
             begin_each(line.substr(each_mark.size()));
     }
 
+    bool has_one(std::vector<std::string_view> const& keys) const {
+        return std::ranges::any_of(keys, [&](auto key) { return source_.find(key) != nullptr; });
+    }
+
     void begin_if(std::string const& keys) {
-        auto const parts = parts_of(keys, ", ");
-        if (std::ranges::none_of(parts, [&](auto key) { return source_.find(key) != nullptr; }))
+        if (!has_one(parts_of(keys, ", ")))
             repeats_.clear();
+    }
+
+    void check_needed(std::string_view line) const {
+        auto const sides = parts_of(line, " -> ");
+        std::string_view const needed = sides[is_backwards_], other = sides[!is_backwards_];
+        if (source_.find(needed))
+            return;
+        bool const is_other = source_.find(other) != nullptr;
+        bool const is_stacked = std::ranges::any_of(
+            source_, [](catalog_entry const& entry) { return is_stacked_tensor(entry.key); });
+        fail(errc::unknown_key, program_, ": the source has no ", needed,
+             is_other     ? "; it is what the program makes: run the one of the other direction"
+             : is_stacked ? "; it has tensors that hold all layers: convert it with --program "
+                            "@megatron-unstack first"
+                          : "; it is not what the program is for, or its names differ");
     }
 
     void begin_each(std::string_view line) {
@@ -210,6 +240,8 @@ private:
         block_.clear();
     }
 
+    std::string const& program_; ///< its name
+    bool is_backwards_;
     catalog const& source_;
     program_values& values_;
     std::string result_, block_, name_;
@@ -237,7 +269,7 @@ program_source read_program_text(job_files const& files, catalog const& source) 
     if (!has_gaps)
         return {text, {}};
     program_values values(files);
-    std::string filled_text = gap_filler(source, values).fill(text);
+    std::string filled_text = gap_filler(files, source, values).fill(text);
     values.check_used();
     return {std::move(filled_text), values.note()};
 }

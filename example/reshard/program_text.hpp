@@ -19,6 +19,9 @@
 /// - `{if KEY, KEY}` up to `{end}`: lines for sources that have one of these tensors.
 /// - `{each NAME of KEY, KEY without KEY}` up to `{end}`: lines for each number that stands in the
 ///   place of `{NAME}` in one of these keys, and in that of none behind `without`.
+/// - `{needs KEY -> KEY}`: a source that does not have the first tensor is refused; run backwards,
+///   one that does not have the second.
+/// - `{stack}`, `{unstack}`: the statements of stacked_tensors.hpp.
 
 namespace tool {
 

@@ -40,11 +40,18 @@ for model in llama qwen2 qwen3 gemma gemma2 gemma3 qwen2-moe qwen3-moe glm4-moe 
     python3 "$here/support/write_model.py" "$model" "$model" || report "$model cannot be written"
     there_and_back "$model" megatron megatron
     there_and_back "$model" megatron megatron_2 --layout megatron.json
+    succeeds 1 convert "$model/megatron" stacked --program @megatron-stack --strict-warnings
+    succeeds 1 diff "$model/megatron-stacked" stacked --data
+    succeeds 1 convert stacked apart --program @megatron-unstack --strict-warnings
+    succeeds 1 diff "$model/megatron" apart --data
+    rm -rf stacked apart
     there_and_back "$model" paddle paddle
     [ -d "$model/paddle-fused" ] || continue
     there_and_back "$model" paddle-fused paddle-fused
     there_and_back "$model" paddle-fused paddle-fused_2 --layout paddle-fused.json
 done
+
+tried+=(megatron-stack megatron-unstack)
 
 # None is left out, and each can be printed.
 succeeds 1 programs
@@ -70,6 +77,20 @@ succeeds 1 diff llama/megatron made --data
 succeeds 1 check --program @llama-hf-to-megatron --source llama/hf --target megatron.json --report page.html
 grep -q 'num_q_heads=4' page.html || report "the page does not show the program as it was run"
 
+python3 - <<'END'
+import json
+
+
+def model(path, shapes):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"tensors": {key: {"dtype": "F32", "shape": shape, "shards": [{"rank": 0, "offset": [0, 0], "shape": shape}]}
+                               for key, shape in shapes.items()}}, file)
+
+
+model("holes.json", {f"decoder.layers.0.mlp.experts.linear_fc1.weight{i}": [2, 2] for i in range(1, 11)})
+model("unequal.json", {"decoder.layers.a": [4, 2], "decoder.layers.b": [3, 2]})
+END
+
 # Where a number comes from is said; one that nobody knows, or that nothing uses, is refused.
 grep -q 'num_attention_heads=4, num_key_value_heads=2 is taken from llama/hf/config.json' errors ||
     report "check does not say where numbers come from"
@@ -78,6 +99,15 @@ succeeds 1 convert llama/hf made --program @llama-hf-to-megatron
 rm made/config.json
 unknown='the value of \{num_attention_heads\} is not known: made/config.json does not have it; give it with --set num_attention_heads=NUMBER'
 refuses 2 "^@llama-megatron-to-hf: $unknown" convert made out/x --program @llama-megatron-to-hf
+refuses 3 "^@llama-megatron-to-hf: the source has no decoder.layers.0.mlp.linear_fc1.weight; it has tensors that hold all layers: convert it with --program @megatron-unstack first" \
+    convert llama/megatron-stacked out/x --program @llama-megatron-to-hf
+refuses 3 "the source has no decoder.layers.0.mlp.linear_fc1.weight; it is what the program makes: run the one of the other direction" \
+    convert llama/hf out/x --program @llama-megatron-to-hf
+refuses 3 "the source has no model.layers.0.self_attn.kv_a_proj_with_mqa.weight; it is not what the program is for" \
+    convert llama/hf out/x --program @deepseek-v3-hf-to-megatron
+refuses 3 "'decoder.layers.0.mlp.experts.linear_fc1.weight10', but only 10 such tensors, from 'decoder.layers.0.mlp.experts.linear_fc1.weight1' on" \
+    check --program @megatron-stack --source holes.json
+refuses 3 "'decoder.layers.a' is of 4 layers, and 'decoder.layers.b' of 3" check --program @megatron-unstack --source unequal.json
 refuses 2 "^@llama-hf-to-paddle: --set num_heads=4 sets what the program has no place for" \
     convert llama/hf out/x --program @llama-hf-to-paddle --set num_heads=4
 refuses 2 "^printed.aoa: --set num_heads=4 is for programs with gaps" \

@@ -6,7 +6,8 @@
     write_model.py MODEL DIRECTORY
 
 DIRECTORY/hf has the model; megatron and paddle what a program is to make of it, megatron_2 and
-paddle-fused_2 what it is to make for two tensor-parallel ranks. Every element is another number, so that
+paddle-fused_2 what it is to make for two tensor-parallel ranks. megatron-stacked is megatron with one
+tensor for all experts, and one for all layers where these are alike. Every element is another number, so that
 none can be in the place of another. The rules are those of the frameworks, written down again: nothing
 here is read from a program.
 """
@@ -14,10 +15,11 @@ here is read from a program.
 import itertools
 import json
 import os
+import re
 import struct
 import sys
 
-HIDDEN, WORDS, HEADS, GROUPS, HEAD, INNER, EXPERTS, LAYERS = 6, 10, 4, 2, 3, 8, 3, 3
+HIDDEN, WORDS, HEADS, GROUPS, HEAD, INNER, EXPERTS, LAYERS = 6, 10, 4, 2, 3, 8, 11, 3
 Q_RANK, KV_RANK, ROTARY = 5, 4, 2
 
 DENSE = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3")
@@ -194,6 +196,32 @@ def megatron(model, hf, ranks):
     return made
 
 
+class Stack:
+    """Tensors of one shape, with an axis in front that counts them."""
+
+    def __init__(self, parts):
+        self.parts, self.rows = parts, [row for part in parts for row in part.rows]
+
+    def shape(self):
+        return [len(self.parts)] + self.parts[0].shape()
+
+
+def megatron_stacked(tensors):
+    made, names = {}, dict.fromkeys(re.sub(r"(experts\.linear_fc.\.weight)\d+$", r"\1#", key) for key in tensors)
+    for name in names:
+        if name.endswith("#"):
+            made[name[:-1].replace(".experts.", ".experts.experts.")] = Stack([tensors[name[:-1] + str(i)] for i in range(EXPERTS)])
+        else:
+            made[name] = tensors[name]
+    layers = [{key.removeprefix(f"decoder.layers.{i}."): value.shape() for key, value in made.items()
+               if key.startswith(f"decoder.layers.{i}.")} for i in range(LAYERS)]
+    if any(layer != layers[0] for layer in layers):
+        return made
+    for name in layers[0]:
+        made["decoder.layers." + name] = Stack([made.pop(f"decoder.layers.{i}.{name}") for i in range(LAYERS)])
+    return made
+
+
 def paddle(model, hf):
     """All linear weights are turned; routers only where they are linear layers there."""
     made = {}
@@ -242,6 +270,7 @@ def main(model, directory):
     with open(directory + "/hf/config.json", "w", encoding="utf-8") as file:
         json.dump({"num_attention_heads": HEADS, "num_key_value_heads": GROUPS, "num_hidden_layers": LAYERS}, file)
     write(directory + "/megatron", megatron(model, hf, 1))
+    write(directory + "/megatron-stacked", megatron_stacked(megatron(model, hf, 1)))
     write(directory + "/megatron_2", megatron(model, hf, 2))
     write(directory + "/paddle", paddle(model, hf))
     if model in DENSE:
