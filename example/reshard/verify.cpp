@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "file_sums.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
 
@@ -9,6 +10,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -27,24 +30,52 @@ json::object json_of(detail::bad_chunk const& chunk) {
             {"found", detail::hex_text(chunk.found)}};
 }
 
-json::array json_of(std::vector<detail::bad_chunk> const& bad) {
+json::object json_of(changed_file const& file) {
+    return {{"file", json_text(file.file)},
+            {"key", nullptr},
+            {"byte_range", {0, file.bytes}},
+            {"expected", json_text(file.expected)},
+            {"found", file.found.empty() ? json::value(nullptr) : json_text(file.found)}};
+}
+
+std::string describe(changed_file const& file) {
+    return file.file +
+           (file.found.empty() ? ": is not there, and has the SHA-256 sum "
+                               : ": its SHA-256 sum is " + file.found + ", and not ") +
+           file.expected + " (integrity.json)";
+}
+
+/// What was compared with digests of chunks, and with sums of files.
+struct verify_result {
+    verification found;
+    std::vector<changed_file> changed;
+
+    bool ok() const { return found.ok() && changed.empty(); }
+};
+
+json::array json_of_bad(verify_result const& result) {
     json::array all;
-    for (detail::bad_chunk const& chunk : bad)
+    for (detail::bad_chunk const& chunk : result.found.bad)
         all.push_back(json_of(chunk));
+    for (changed_file const& file : result.changed)
+        all.push_back(json_of(file));
     return all;
 }
 
-std::string text_of(verification const& found) {
+std::string text_of(verify_result const& result) {
     std::string text;
-    for (detail::bad_chunk const& chunk : found.bad)
+    for (detail::bad_chunk const& chunk : result.found.bad)
         text += describe(chunk) + "\n";
-    if (!found.unverified.empty())
-        text += "without digests: " + listed(found.unverified) + "\n";
+    for (changed_file const& file : result.changed)
+        text += describe(file) + "\n";
+    if (!result.found.unverified.empty())
+        text += "without digests: " + listed(result.found.unverified) + "\n";
     return text;
 }
 
-std::string verdict_on(verification const& found, std::size_t files) {
-    if (!found.ok())
+std::string verdict_on(verify_result const& result, std::size_t files) {
+    verification const& found = result.found;
+    if (!result.ok())
         return bold("changed");
     if (found.unverified.empty())
         return "as it was saved";
@@ -57,26 +88,46 @@ struct verify_command {
     progress_when progress = progress_when::on_terminal;
 };
 
-verification verified(processes const& world, checkpoint const& source, progress_when when) {
-    progress_bar bar(world.rank() == 0, when);
-    return verify(world, source, std::ref(bar));
+/// Adds what comparing whole files with their sums shows.
+void add_sums(verify_result& result, compared_files const& sums) {
+    result.found.bytes += sums.bytes;
+    result.changed = sums.changed;
+    std::erase_if(result.found.unverified, [&](std::string const& path) {
+        return std::ranges::count(sums.with_sums, std::filesystem::path(path).filename().string()) >
+               0;
+    });
+}
+
+verify_result verified(processes const& world, checkpoint const& source, progress_when when) {
+    verify_result result;
+    {
+        progress_bar bar(world.rank() == 0, when);
+        result.found = verify(world, source, std::ref(bar));
+    }
+    checkpoint_metadata const& metadata = source.metadata();
+    if (metadata.format == "megatron_torch_dist")
+        if (auto const sums = compare_with_sums(world, metadata.path, when))
+            add_sums(result, *sums);
+    return result;
 }
 
 outcome verify_checkpoint(processes const& world, verify_command const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.path);
-    verification const found = verified(world, source, options.progress);
-    int const status = found.ok() ? done : no;
+    verify_result const result = verified(world, source, options.progress);
+    verification const& found = result.found;
+    int const status = result.ok() ? done : no;
     std::size_t const files = source.metadata().files.size();
     if (as_json)
-        return json_outcome({{"ok", found.ok()},
+        return json_outcome({{"ok", result.ok()},
                              {"files", files},
                              {"bytes", found.bytes},
-                             {"bad", json_of(found.bad)},
+                             {"bad", json_of_bad(result)},
                              {"unverified", json_texts(found.unverified)}},
                             status);
-    return {text_of(found) + options.path + ": " + counted(files, "file") + ", " +
-                verdict_on(found, files) + "\n" + closing_line(found.bytes, watch.seconds()) + "\n",
+    return {text_of(result) + options.path + ": " + counted(files, "file") + ", " +
+                verdict_on(result, files) + "\n" + closing_line(found.bytes, watch.seconds()) +
+                "\n",
             status};
 }
 

@@ -23,6 +23,7 @@ class Reshard(CMakePackage):
     depends_on("mpi")
     depends_on("xxhash")
     depends_on("cli11", type="build", when="+tool")
+    depends_on("openssl", when="+tool")
 
     conflicts("%gcc@:11", msg="g++ 12 or later is needed")
     conflicts("%clang@:15", msg="clang 16 or later is needed")

@@ -135,6 +135,44 @@ for file in evil.pt evil5.pt evil.pdparams; do
 done
 [ -e ran ] && report "a pickle was run"
 
+# Sums of whole files, which newer versions of Megatron-Core write beside them.
+cp -r "$formats/megatron/core-0.16/torch_dist" sums
+chmod -R u+w sums
+succeeds 1 verify sums
+grep -q 'no digests to compare with' output || report "files without sums are compared"
+python3 - <<'PYTHON'
+import hashlib, json, os
+
+files = {name: hashlib.sha256(open("sums/" + name, "rb").read()).hexdigest() for name in sorted(os.listdir("sums"))}
+del files["__1_1.distcp"]
+with open("sums/integrity.json", "w", encoding="utf-8") as file:
+    json.dump({"algorithm": "sha256", "files": files}, file, indent=2)
+PYTHON
+for ranks in 1 3; do
+    succeeds $ranks verify sums
+    grep -q 'without digests: .sums/__1_1.distcp.$' output || report "on $ranks: not said which file has no sum"
+    grep -q 'as it was saved where there are digests' output || report "on $ranks: other words for what is unchanged"
+done
+python3 - <<'PYTHON'
+with open("sums/__0_1.distcp", "r+b") as file:
+    file.seek(-1, 2)
+    byte = file.read(1)
+    file.seek(-1, 2)
+    file.write(bytes([byte[0] ^ 1]))
+PYTHON
+for ranks in 1 3; do
+    on $ranks "$tool" verify sums --json >output 2>errors
+    [ $? = 1 ] || report "on $ranks: changed files are not said to be changed"
+    expects output 'd["ok"], [(b["file"], b["key"], b["byte_range"][0], len(b["found"])) for b in d["bad"]]' "(False, [('__0_1.distcp', None, 0, 64)])"
+done
+rm sums/common.pt
+on 1 "$tool" verify sums >output 2>errors
+grep -q '^common.pt: is not there, and has the SHA-256 sum' output || report "a lost file is not told"
+echo '{"algorithm": "md5", "files": {}}' >sums/integrity.json
+refuses 3 "sums/integrity.json: algorithm: 'md5' sums are not compared, sha256 is" verify sums
+echo '{"algorithm": "sha256", "files": {"../x": "00"}}' >sums/integrity.json
+refuses 3 "sums/integrity.json: files\['../x'\]: is no file of this directory" verify sums
+
 head -c 900 "$formats/torch/torch-2.15/views.pt" >cut.pt
 refuses 3 "cut.pt: byte 900: no archive ends here" convert cut.pt out/cut
 cp -r "$formats/dcp/torch-2.15/dtensor" short

@@ -29,8 +29,8 @@ inline constexpr std::string_view megatron_common_name = "common.pt";
 ///
 /// \throws error with errc::unsupported for another backend, or another version of it; see also
 ///         `open_dcp`, `open_torch_file`
-/// \par Source megatron.core.dist_checkpointing of Megatron-Core 0.16; `integrity.json` is not
-///             compared
+/// \par Source megatron.core.dist_checkpointing of Megatron-Core 0.16; sums of files
+///             in `integrity.json` are compared by the tool, not here
 RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& metadata);
 

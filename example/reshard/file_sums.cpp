@@ -1,0 +1,143 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "file_sums.hpp"
+
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/storage/checkpoint.hpp>
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <system_error>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+constexpr char sums_name[] = "integrity.json";
+
+/// A file, and the sum that it had.
+struct file_sum {
+    std::string file, sum;
+    std::filesystem::path path;
+    index_t bytes = 0; ///< today; 0 where it is not there
+};
+
+std::string to_hex(unsigned char const* bytes, unsigned count) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i)
+        text.append({"0123456789abcdef"[bytes[i] >> 4], "0123456789abcdef"[bytes[i] & 15]});
+    return text;
+}
+
+/// The SHA-256 of a file; empty where it is not there.
+std::string sum_of(std::filesystem::path const& path, detail::progress_count& count) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file)
+        return {};
+    std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> const context(EVP_MD_CTX_new(),
+                                                                          &EVP_MD_CTX_free);
+    EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+    std::vector<char> buffer(1u << 20);
+    while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+           file.gcount() > 0) {
+        auto const bytes = static_cast<std::size_t>(file.gcount());
+        EVP_DigestUpdate(context.get(), buffer.data(), bytes);
+        count.add(bytes);
+    }
+    if (file.bad())
+        fail(errc::io, path.string(), ": cannot be read to its end");
+    std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
+    unsigned size = 0;
+    EVP_DigestFinal_ex(context.get(), sum.data(), &size);
+    return to_hex(sum.data(), size);
+}
+
+bool is_sum(std::string_view text) {
+    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+bool is_name(std::string_view text) {
+    return !text.empty() && text != "." && text != ".." && text.find('/') == text.npos;
+}
+
+/// The sums that a file lists.
+std::vector<file_sum> read_sums(std::filesystem::path const& path) {
+    std::string const name = path.string();
+    auto const document =
+        detail::parse_json(detail::read_text_file(path), name, errc::corrupt_file);
+    detail::json_cursor const root(document, name, errc::corrupt_file);
+    if (auto const algorithm = root.find("algorithm"); algorithm && algorithm->text() != "sha256")
+        algorithm->refuse("'" + algorithm->text() + "' sums are not compared, sha256 is");
+    std::vector<file_sum> all;
+    for (auto const& [file, sum] : root.at("files").members()) {
+        if (!is_name(file))
+            sum.refuse("is no file of this directory");
+        if (!is_sum(sum.text()))
+            sum.refuse("expected a SHA-256 sum, 64 digits of hexadecimal numbers");
+        std::error_code missing;
+        auto const bytes = std::filesystem::file_size(path.parent_path() / file, missing);
+        all.push_back({file, sum.text(), path.parent_path() / file,
+                       missing ? 0 : static_cast<index_t>(bytes)});
+    }
+    return all;
+}
+
+/// What differs of every `size`-th file from the `rank`-th on.
+std::vector<changed_file> changed_among(std::vector<file_sum> const& all, processes const& world,
+                                        detail::progress_function const& tell) {
+    auto const step = static_cast<std::size_t>(world.size());
+    index_t bytes = 0;
+    for (auto i = static_cast<std::size_t>(world.rank()); i < all.size(); i += step)
+        bytes += all[i].bytes;
+    detail::progress_count count(tell, bytes);
+    std::vector<changed_file> changed;
+    for (auto i = static_cast<std::size_t>(world.rank()); i < all.size(); i += step) {
+        std::string const found = sum_of(all[i].path, count);
+        if (found != all[i].sum)
+            changed.push_back({all[i].file, all[i].bytes, all[i].sum, found});
+    }
+    return changed;
+}
+
+} // namespace
+
+std::optional<compared_files> compare_with_sums(processes const& world,
+                                                std::filesystem::path const& directory,
+                                                progress_when progress) {
+    std::vector<file_sum> all;
+    bool has_sums = false;
+    std::vector<changed_file> mine;
+    agree_on(world, [&] {
+        std::error_code ignored;
+        has_sums = std::filesystem::is_regular_file(directory / sums_name, ignored);
+        if (!has_sums)
+            return;
+        all = read_sums(directory / sums_name);
+        progress_bar bar(world.rank() == 0, progress);
+        mine = changed_among(all, world, std::ref(bar));
+    });
+    auto const of_ranks = detail::gather_values(world, mine);
+    if (!has_sums)
+        return std::nullopt;
+    compared_files result;
+    for (file_sum const& one : all) {
+        result.bytes += one.bytes;
+        result.with_sums.push_back(one.file);
+    }
+    for (auto const& changed : of_ranks)
+        result.changed.insert(result.changed.end(), changed.begin(), changed.end());
+    std::ranges::sort(result.changed, {}, &changed_file::file);
+    return result;
+}
+
+} // namespace tool

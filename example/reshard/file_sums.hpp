@@ -1,0 +1,51 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_FILE_SUMS_HPP
+#define RESHARD_TOOL_FILE_SUMS_HPP
+
+#include "processes.hpp"
+#include "report.hpp"
+
+#include <reshard/core/index_vector.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// Files, compared with the SHA-256 sums that Megatron-Core keeps of them in `integrity.json`.
+
+namespace tool {
+
+/// A file that is not as it was when its sum was taken.
+struct changed_file {
+    std::string file;
+    reshard::index_t bytes = 0;
+    std::string expected;
+    std::string found; ///< empty where the file is not there
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.file, self.bytes, self.expected, self.found);
+    }
+};
+
+struct compared_files {
+    reshard::index_t bytes = 0;
+    std::vector<std::string> with_sums;
+    std::vector<changed_file> changed;
+};
+
+/// What the files of a directory are beside their sums; nothing where it has none. Rank `r` reads
+/// every `size`-th file.
+///
+/// \throws error with errc::corrupt_file for sums that are no SHA-256, or of files elsewhere
+/// \par Collective every process
+/// \par Source megatron.core.dist_checkpointing.integrity of Megatron-LM
+std::optional<compared_files> compare_with_sums(processes const& world,
+                                                std::filesystem::path const& directory,
+                                                progress_when progress);
+
+} // namespace tool
+
+#endif
