@@ -165,7 +165,7 @@ void add_writing(CLI::App& command, invocation& chosen, convert_command& options
              "which it cannot be read");
     add_numbers(command, options.numbers);
     add_shard_size(command, options.shard_bytes,
-                   "The most bytes of a file of a Hugging Face directory");
+                   "The most bytes of a file of a Hugging Face directory or a Unified Checkpoint");
     add_progress(command, options.progress);
 }
 

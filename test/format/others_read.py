@@ -5,7 +5,8 @@
 
     others_read.py TOOL     exit 0: equal, 1: different, 77: skipped, since none of the libraries is there
 
-Those that this Python has are tried: torch (from 2.3), megatron-core, NumPy, safetensors, PaddlePaddle.
+Those that this Python has are tried: torch (from 2.3), megatron-core, NumPy, safetensors, PaddlePaddle, PaddleNLP (2.8 and 3.0,
+with what test/data/formats/paddlenlp_parts.py needs).
 """
 
 import json
@@ -25,27 +26,27 @@ TENSORS = {"rows": ("F32", [6, 4]), "both": ("BF16", [4, 9]), "uneven": ("F16", 
            "eight": ("F8_E4M3", [8, 4]), "double.\u00fc": ("F64", [2, 2, 2]), "short": ("U16", [5])}
 
 
-def content(key):
+def content(key, tensors=TENSORS):
     """Bytes of a tensor: small numbers, none of which is a NaN."""
-    dtype, shape = TENSORS[key]
+    dtype, shape = tensors[key]
     count = SIZES[dtype]
     for extent in shape:
         count *= extent
     return bytes((i * 7 + len(key)) % (2 if dtype == "BOOL" else 64) for i in range(count))
 
 
-def write_source(path):
+def write_source(path, tensors=TENSORS):
     header, data = {}, b""
-    for key, (dtype, shape) in TENSORS.items():
-        begin, data = len(data), data + content(key)
+    for key, (dtype, shape) in tensors.items():
+        begin, data = len(data), data + content(key, tensors)
         header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, len(data)]}
     text = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
-def compare(what, found, lacking=()):
+def compare(what, found, lacking=(), tensors=TENSORS):
     """found: bytes and shape of each key."""
-    wanted = {key: (content(key), TENSORS[key][1]) for key in TENSORS if key not in lacking}
+    wanted = {key: (content(key, tensors), tensors[key][1]) for key in tensors if key not in lacking}
     for key, (data, shape) in wanted.items():
         if key not in found or (found[key][0], list(found[key][1])) != (data, shape):
             print(f"{what}: '{key}' differs")
@@ -155,11 +156,34 @@ class Checks:
         self.verdicts.append(compare(f"paddle {paddle.__version__}", {
             key: (raw(key, value), value.shape) for key, value in state.items()}, lacking))
 
+    def paddlenlp(self):
+        sys.path.append(str(pathlib.Path(__file__).parents[1] / "data/formats"))
+        import paddlenlp_parts as parts
+        version = parts.prepare()
+        import numpy
+        import paddle
+        paddle.set_device("cpu")
+        types = {"float32": "F32", "bfloat16": "BF16"}
+        # PaddleNLP 2 loads the states of a weight of 32 bits among others as those of one of 16.
+        for dtype, norm in ("float32", "float32"), ("bfloat16", "bfloat16" if version.startswith("2.") else "float32"):
+            model, optimizer = parts.small_model(dtype=dtype, norm=norm)
+            tensors = {key: (types[str(tensor.dtype).split(".")[-1]], tensor.shape)
+                       for key, tensor in parts.states(model, optimizer).items()}
+            write_source(self.work / f"{dtype}.safetensors", tensors)
+            path = self.work / f"unified.{dtype}"
+            subprocess.run([self.tool, "convert", self.work / f"{dtype}.safetensors", path, "--to", "unified_checkpoint"],
+                           check=True, capture_output=True)
+            state = parts.Functions(parts.arguments()).load(model, optimizer, str(path))
+            optimizer.set_state_dict(state)
+            self.verdicts.append(compare(f"paddlenlp {version}, {dtype}", {
+                key: (numpy.ascontiguousarray(tensor.numpy()).tobytes(), tensor.shape)
+                for key, tensor in parts.states(model, optimizer).items()}, tensors=tensors))
+
 
 def main():
     with tempfile.TemporaryDirectory() as work:
         checks = Checks(sys.argv[1], pathlib.Path(work))
-        for library in ("torch", "megatron", "numpy", "safetensors", "paddle"):
+        for library in ("torch", "megatron", "numpy", "safetensors", "paddle", "paddlenlp"):
             try:
                 result = getattr(checks, library)()
                 if library == "torch":

@@ -32,6 +32,8 @@ converted 1 npz npy/stored.npz
 converted 3 gguf gguf/types.gguf
 converted 3 unified_checkpoint unified/all_three
 converted 1 unified_checkpoint unified/skip_save_model_weight
+converted 3 unified_checkpoint unified/paddlenlp-3.0/two_processes
+converted 1 unified_checkpoint unified/paddlenlp-2.8/skip_save_model_weight
 converted 3 deepspeed_universal deepspeed/ds-0.19/zero_1
 converted 1 deepspeed_universal deepspeed/ds-0.19/zero_3
 
@@ -96,6 +98,13 @@ echo 'emb.weight -> emb.weight, dtype="bfloat16"' >small.aoa
 succeeds 3 convert "$formats/unified/masters_alone" small --program small.aoa --to unified_checkpoint
 succeeds 1 inspect small --json
 expects output "d['tensors']['emb.weight']['dtype'], d['tensors']['emb.weight.w_0']['dtype']" "('BF16', 'F32')"
+
+# PaddleNLP before its version 3.0.0b4 reads no bfloat16 but as 16 bits without a sign, and so there are no such integers.
+succeeds 1 inspect small/model-00001-of-00001.safetensors --json
+expects output "d['tensors']['emb.weight']['dtype']" U16
+succeeds 1 convert small/model-00001-of-00001.safetensors integers.safetensors
+refuses 3 "'emb.weight': Paddle has no data type for elements of uint16" convert integers.safetensors out/integers --to unified_checkpoint
+
 cp -r "$formats/unified/all_three" beside
 touch beside/optimizer.tp00_pp00.safetensors
 refuses 3 "optimizer.tp00_pp00.safetensors hold optimizer state or master weights of one rank each" convert beside out/beside

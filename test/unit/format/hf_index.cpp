@@ -45,6 +45,14 @@ BOOST_AUTO_TEST_CASE(metadata_need_not_be_there_nor_be_a_whole_number) {
         BOOST_TEST(!parse_hf_index(text, "i.json").total_bytes.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(an_index_that_counts_resumptions_may_have_no_map) {
+    BOOST_TEST(parse_hf_index(R"({"quant_ckpt_resume_times": 0})", "i.json").weight_map.empty());
+    BOOST_TEST(parse_hf_index(R"({"ckpt_quant_stage": "O0", "quant_ckpt_resume_times": 0,
+                                  "weight_map": {"w": "f"}})",
+                              "i.json")
+                   .weight_map.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_bad_index_is_refused) {
     BOOST_TEST(refusal("{}") == "i.json: 'weight_map' is missing");
     BOOST_TEST(refusal(R"({"weight_map": {"w": 1}})") ==

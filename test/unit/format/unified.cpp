@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -40,7 +41,11 @@ public:
         BOOST_TEST_REQUIRE(std::filesystem::remove(directory_.path() / name));
     }
 
-    checkpoint_metadata open() const { return open_checkpoint(directory_.path()); }
+    checkpoint_metadata open(std::string const& from = "") const {
+        return open_checkpoint(directory_.path(), {.from = from});
+    }
+
+    std::filesystem::path path() const { return directory_.path(); }
 
     /// The warnings, without the directory's name.
     texts warnings() const {
@@ -110,6 +115,45 @@ BOOST_AUTO_TEST_CASE(files_of_one_rank_each_are_not_read_and_reported) {
                "master_weights-00001-of-00009.safetensors and 1 more hold optimizer state or "
                "master weights of one rank each, or of another save, which are not read and would "
                "be lost; to convert the rest alone, give its files in a directory of their own");
+}
+
+BOOST_AUTO_TEST_CASE(an_index_of_no_optimizer_state_is_none) {
+    changed_checkpoint const there("paddlenlp-3.0/ignore_merge_optimizer");
+    BOOST_TEST(there.open().tensors.size() == 3u);
+    BOOST_TEST(there.open().unread ==
+                   (texts{"master_weights.tp00.safetensors", "master_weights.tp01.safetensors",
+                          "optimizer.tp00.safetensors", "optimizer.tp01.safetensors"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(quantised_optimizer_state_is_refused) {
+    BOOST_CHECK_EXCEPTION(changed_checkpoint("paddlenlp-3.0/quantised").open(), error,
+                          test::mentions(errc::unsupported, "optimizer.safetensors.index.json: the "
+                                                            "optimizer state is quantised "
+                                                            "(ckpt_quant_stage O1)"));
+}
+
+BOOST_AUTO_TEST_CASE(elements_that_numpy_has_no_name_for_are_bfloat16) {
+    changed_checkpoint const there("paddlenlp-3.0/one_process");
+    auto const type_of_weight = [&](std::string const& from) {
+        auto const tensors = there.open(from).tensors;
+        auto const weight = std::find_if(tensors.begin(), tensors.end(), [](auto const& tensor) {
+            return tensor.key == "emb.weight";
+        });
+        return code(weight->dtype);
+    };
+    BOOST_TEST(type_of_weight("") == "BF16");
+    BOOST_TEST(type_of_weight("huggingface") == "BF16");
+    for (auto const* const part : {"master_weights", "optimizer"})
+        for (auto const* const end : {"-00001-of-00001.safetensors", ".safetensors.index.json"})
+            there.remove(std::string(part) + end);
+    BOOST_TEST(type_of_weight("") == "BF16"); // the model alone
+    checkpoint_metadata const file =
+        open_checkpoint(there.path() / "model-00001-of-00001.safetensors");
+    BOOST_TEST(code(file.tensors.front().dtype) == "U16"); // it may be anybody's
+    BOOST_TEST(file.warnings.back().ends_with(
+        "'emb.weight' and others of U16 are bfloat16 if PaddleNLP wrote them, and are read so "
+        "with the directory of the model"));
 }
 
 BOOST_AUTO_TEST_CASE(a_part_without_one_of_its_files_is_refused) {

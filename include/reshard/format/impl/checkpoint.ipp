@@ -349,7 +349,12 @@ public:
     void add_whole(safetensors_header header, unified_part part = unified_part::model) {
         file_digests digests(header, last_name());
         tensors_.begin_file(header.tensors.size());
+        bool const is_of_paddle = is_numpy(header) && is_model_;
+        if (is_numpy(header) && !is_model_)
+            note_numpy(header);
         for (safetensors_entry& entry : header.tensors) {
+            if (is_of_paddle)
+                entry.dtype = type_of_paddle(entry.dtype);
             if (part != unified_part::model)
                 entry.name = key_in_part(part, entry.name);
             else if (keeps_weights_)
@@ -404,6 +409,9 @@ public:
                                 first_and_more(older.front(), older.size()));
     }
 
+    /// From now on files are those of a model: elements have the types that PaddleNLP gives them.
+    void read_model() { is_model_ = true; }
+
     /// From now on notes which weights there are, for `share_masters`.
     void keep_weights() { keeps_weights_ = true; }
 
@@ -454,6 +462,23 @@ private:
             without_master_.push_back(weight.name);
     }
 
+    /// PaddleNLP says so of its files. NumPy has no name for bfloat16.
+    static bool is_numpy(safetensors_header const& header) {
+        auto const format = header.metadata.find("format");
+        return format != header.metadata.end() && format->second == "np";
+    }
+
+    /// A file that stands alone may be anybody's.
+    void note_numpy(safetensors_header const& header) {
+        auto const found = std::find_if(
+            header.tensors.begin(), header.tensors.end(),
+            [](safetensors_entry const& entry) { return entry.dtype == data_type::u16; });
+        if (found != header.tensors.end())
+            warn(result_.files.back().path,
+                 "'" + found->name + "' and others of U16 are bfloat16 if PaddleNLP wrote them, " +
+                     "and are read so with the directory of the model");
+    }
+
     /// Files of one save say the same; files that were put together speak of other tensors each.
     void note_fused(safetensors_header const& header, std::filesystem::path const& path) {
         auto const text = header.metadata.find(std::string(fused_name));
@@ -469,6 +494,7 @@ private:
     std::vector<std::string> saves_;   ///< the same
     std::map<std::string, std::string> aliases_;
     std::set<std::string> fused_texts_;
+    bool is_model_ = false;
     bool keeps_weights_ = false;
     std::vector<std::string> weights_;        ///< those of 32 bits
     std::vector<std::string> without_master_; ///< those of less
@@ -744,6 +770,9 @@ RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,
                                                  safetensors_options const& options) {
     detail::checkpoint_files const found = detail::find_checkpoint(files, path, options.from);
     detail::checkpoint_reader reader(files, path, options);
+    if (found.kind != detail::checkpoint_kind::file &&
+        found.kind != detail::checkpoint_kind::sharded)
+        reader.read_model();
     switch (found.kind) {
     case detail::checkpoint_kind::file:
         return detail::open_single(reader, found.paths.front(), "safetensors");

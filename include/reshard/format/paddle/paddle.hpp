@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_PADDLE_PADDLE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/layout/layout.hpp>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 /// \file
 /// What PaddlePaddle writes: Flex Checkpoint, and the files of `paddle.save`.
@@ -39,6 +41,12 @@ RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const
 /// \throws error with errc::unsupported for a file of protocol 2, whose elements are text
 RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& path);
+
+/// How Paddle names a data type, `float32`.
+///
+/// \param  key of a tensor that has it
+/// \throws error with errc::unsupported for one that Paddle does not have
+RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype);
 
 /// Files that hold the layout as a Flex Checkpoint of safetensors files, each different shard once:
 /// `0.metadata`, and `R_0.safetensors` for rank `R`. Where a rank has several shards of one key,

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_PADDLE_UNIFIED_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
@@ -44,6 +45,17 @@ RESHARD_DECL bool is_unified(file_store const& files, std::filesystem::path cons
 /// The key of a tensor that a file of a part knows by `name`: `w.w_0` for the master weight `w`,
 /// and `w.moment1_0` for `w/moment1_0` of the optimizer, so that programs see the states of `w`.
 RESHARD_DECL std::string key_in_part(unified_part part, std::string_view name);
+
+/// What a file of PaddleNLP says of elements of a type: bfloat16, which NumPy does not have, is
+/// written, and read, as 16 bits without a sign. Its versions before 3.0.0b4 read no other.
+inline data_type written_type_of_paddle(data_type dtype) {
+    return dtype == data_type::bf16 ? data_type::u16 : dtype;
+}
+
+/// The type of elements of which such a file says `dtype`.
+inline data_type type_of_paddle(data_type dtype) {
+    return dtype == data_type::u16 ? data_type::bf16 : dtype;
+}
 
 /// Files of a directory with master weights or optimizer state that are in no index: those of one
 /// rank each (`ignore_merge_optimizer`). Sorted names.

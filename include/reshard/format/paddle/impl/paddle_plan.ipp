@@ -18,11 +18,8 @@
 
 namespace reshard::detail {
 
-/// How Paddle names the data type of a tensor, `float32`.
-///
-/// \throws error with errc::unsupported for one that Paddle does not have
-inline std::string_view paddle_name(checkpoint_tensor const& tensor) {
-    switch (tensor.dtype) {
+RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype) {
+    switch (dtype) {
     case data_type::u16:
     case data_type::u32:
     case data_type::u64:
@@ -32,9 +29,8 @@ inline std::string_view paddle_name(checkpoint_tensor const& tensor) {
     case data_type::f8_e8m0:
     case data_type::f8_e4m3fnuz:
     case data_type::f8_e5m2fnuz:
-        fail(errc::unsupported, "'", tensor.key, "': Paddle has no data type for elements of ",
-             tensor.dtype);
-    default: return name(tensor.dtype);
+        fail(errc::unsupported, "'", key, "': Paddle has no data type for elements of ", dtype);
+    default: return name(dtype);
     }
 }
 
@@ -44,7 +40,7 @@ public:
     paddle_texts(std::vector<std::vector<placed_text>> headers, checkpoint_metadata metadata)
         : known_texts(std::move(headers)), metadata_(std::move(metadata)) {
         for (checkpoint_tensor const& tensor : metadata_.tensors)
-            paddle_name(tensor);
+            paddle_name(tensor.key, tensor.dtype);
     }
 
     std::vector<std::pair<std::string, std::string>> others() const override {
@@ -84,7 +80,7 @@ private:
                 out.object(module, "LocalTensorMetadata", [&] {
                     put_shard(out, shard);
                     out.text("dtype");
-                    out.text(paddle_name(tensor));
+                    out.text(paddle_name(tensor.key, tensor.dtype));
                     out.text("global_shape");
                     out.integers(tensor.shape);
                 });

@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/planned_files.hpp>
 #include <reshard/model/optimizer_state.hpp>
@@ -53,6 +54,7 @@ public:
         for (auto& [rank, shards] : shards_by_writer(target, choices))
             for (file_shard& shard : shards) {
                 check_whole(shard);
+                paddle_name(shard.key, shard.dtype);
                 unified_place place = unified_place_of(shard.key, target);
                 parts_[place.part].push_back({std::move(place.name), std::move(shard)});
             }
@@ -108,6 +110,7 @@ private:
         std::vector<std::string> names;
         for (std::size_t const i : chosen) {
             of_file.push_back(shards[i].shard);
+            of_file.back().dtype = written_type_of_paddle(of_file.back().dtype);
             names.push_back(shards[i].name);
         }
         files_.begin_file(name, 0);
