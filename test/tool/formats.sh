@@ -143,4 +143,33 @@ refuses 3 "__1_0.distcp: .* and the file has 100; was it cut short" convert shor
 rm short/__1_0.distcp
 refuses 3 "__1_0.distcp: there is no such file" convert short out/short
 
+# What lacks the file that is written last is said to lack it, not to be no checkpoint.
+cp -r "$formats/dcp/torch-2.15/fsdp2_tp" unfinished_dcp
+rm unfinished_dcp/.metadata
+refuses 3 "^unfinished_dcp: this save of torch.distributed.checkpoint is not finished, or lost .metadata, .* '__0_0.distcp' and 3 more" \
+    inspect unfinished_dcp
+refuses 3 "^unfinished_dcp: .* lost .metadata" convert unfinished_dcp out/x --from torch_dcp
+cp -r "$formats/megatron/core-0.16/torch_dist" unfinished_megatron
+rm unfinished_megatron/.metadata
+refuses 3 "^unfinished_megatron: this save of Megatron-Core lost .metadata" inspect unfinished_megatron
+rm unfinished_megatron/metadata.json
+refuses 3 "^unfinished_megatron: this save of Megatron-Core is not finished, or lost .metadata" inspect unfinished_megatron
+cp "$formats/megatron/core-0.16/torch_dist/.metadata" unfinished_megatron
+refuses 3 "common.pt is not read: this save of Megatron-Core is not finished, or lost metadata.json" \
+    convert unfinished_megatron out/x --no-objects
+succeeds 1 inspect unfinished_megatron
+grep -q "^warning: unfinished_megatron: common.pt is not read" errors || report "no warning of a common.pt"
+cp -r "$formats/paddle/paddle-3.3/flattened" unfinished_paddle
+rm unfinished_paddle/0.metadata
+refuses 3 "^unfinished_paddle: this save of PaddlePaddle is not finished, or lost 0.metadata, .* '0_0.distcp' and 3 more" \
+    inspect unfinished_paddle
+cp -r "$formats/deepspeed/ds-0.19/zero_1" unfinished_zero
+find unfinished_zero -name fp32.pt -delete
+refuses 3 "^unfinished_zero: zero has no PARAMETER/fp32.pt" inspect unfinished_zero
+rm -r unfinished_zero/zero
+refuses 3 "^unfinished_zero: this is a checkpoint of DeepSpeed for its own ranks, .* ds_to_universal.py" inspect unfinished_zero
+cp -r "$formats/torch/torch-2.15/bin" unfinished_bin
+rm unfinished_bin/*.index.json
+refuses 3 "^unfinished_bin: pytorch_model.bin.index.json is missing, .* 'pytorch_model-00001-of-" inspect unfinished_bin
+
 conclude
