@@ -87,4 +87,33 @@ succeeds 1 diff "$formats/torch/torch-2.15/nested.pt" plain
 grep -q "note: .*nested.pt has 12 values that are no tensors, and plain has 0 values .*: the two formats" errors ||
     { report "values that a format has no place for are not counted" && cat errors; }
 
+# plan warns of what convert refuses, in the same words, and of nothing where it does not.
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json
+nested=$formats/torch/torch-2.15/nested.pt
+lost="'list.1.1' and 11 more are no tensors, and safetensors has no place for them; leave out .* \(--no-objects\), or write torch_dcp$"
+refuses 3 "nested.pt: $lost" convert "$nested" out/x --layout two.json
+succeeds 1 plan --source "$nested" --target two.json
+grep -Eq "^warning: .*nested.pt: $lost" errors || { report "plan does not warn of objects" && cat errors; }
+refuses 3 "1 warning" plan --source "$nested" --target two.json --strict-warnings
+for option in --no-objects "--to torch_dcp"; do
+    # shellcheck disable=SC2086 # words
+    succeeds 1 plan --source "$nested" --target two.json $option
+    grep -q "no tensor" errors && report "plan warns of objects with $option"
+done
+succeeds 1 plan --source "$nested" --target two.json --to torch_dcp --json
+expects output "[f['file'] for f in d['convert']['files_written']]" "['__0_0.distcp', '__1_0.distcp']"
+succeeds 1 convert "$nested" two --layout two.json --to torch_dcp
+checks=$((checks + 1))
+[ -e two/__1_0.distcp ] || report "plan names files that convert does not write"
+refuses 2 "one file holds whole tensors" plan --source "$nested" --target two.json --to npz
+refuses 2 "reshard plan: --to: zarr not in" plan --source "$nested" --target two.json --to zarr
+echo '{"tensors": {"w": {"dtype": "F32", "shape": [1], "shards": [{"rank": 0, "offset": [0], "shape": [1]}]}}}' >one.json
+refuses 2 "one.json: --to is the format in which a checkpoint is written" plan --source one.json --target one.json --to torch_dcp
+
+# Values that no format takes are not said to have a place in another one.
+refuses 3 "values of gguf are not carried to other formats; leave out what is no tensor \(--no-objects\)$" \
+    convert "$formats/gguf/types.gguf" out/x
+refuses 3 "values of paddle_params are not carried to other formats; leave out .* \(--no-objects\)$" \
+    convert "$formats/paddle/paddle-3.3/nested.pdparams" out/x --to torch_dcp
+
 conclude

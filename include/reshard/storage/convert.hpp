@@ -39,6 +39,12 @@ private:
 };
 
 } // namespace detail
+/// What is wrong with the values of a checkpoint that are no tensors where it is converted to a
+/// format, as `convert` refuses it, but for values that cannot be read; empty where nothing is.
+///
+/// \param format by its name; empty: safetensors
+RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format);
+
 
 /// What a conversion may be told.
 struct convert_options {
