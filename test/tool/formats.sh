@@ -172,4 +172,23 @@ cp -r "$formats/torch/torch-2.15/bin" unfinished_bin
 rm unfinished_bin/*.index.json
 refuses 3 "^unfinished_bin: pytorch_model.bin.index.json is missing, .* 'pytorch_model-00001-of-" inspect unfinished_bin
 
+# Options of other formats are refused, not passed over.
+for to in torch_dcp sharded_safetensors paddle_flex npz; do
+    refuses 2 "shard-size: files of $to are not cut by size; those of huggingface .* and unified_checkpoint are$" \
+        convert fc1.safetensors out/x.$([ $to = npz ] && echo npz || echo dir) --to $to --shard-size 1MB
+done
+refuses 2 "shard-size: files of a layout are not cut" convert fc1.safetensors out/x --layout tp2.json --shard-size 1MB
+refuses 2 "shard-size: files of safetensors are not cut" convert fc1.safetensors out/x.safetensors --shard-size 1MB
+succeeds 1 convert halves.safetensors cut --shard-size 16 --to huggingface
+succeeds 1 convert halves.safetensors united --shard-size 16 --to unified_checkpoint
+for directory in cut united; do
+    checks=$((checks + 1))
+    [ "$(find $directory -name '*.safetensors' | wc -l)" = 2 ] || report "$directory is not cut by size"
+done
+refuses 3 "torch_dcp has no place for the number 'loss'; leave out the numbers, or write" \
+    convert fc1.safetensors out/x --to torch_dcp --number loss=1
+refuses 2 "one file has no record, .* leave out the numbers, or write a directory" \
+    convert fc1.safetensors out/x.safetensors --number loss=1
+refuses 2 "huggingface has whole tensors, .* leave out the layout" convert fc1.safetensors out/x --to huggingface --layout tp2.json
+
 conclude
