@@ -199,6 +199,10 @@ outcome converted(processes const& world, convert_report const& report, double s
         note("removed what writers that died had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
+    if (world.rank() == 0 && !report.kept.empty())
+        note("kept beside the tensors, from what was there before: " + listed(report.kept));
+    if (world.rank() == 0)
+        note_aliases(report.aliases);
     if (world.rank() == 0 && report.objects > 0)
         note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
              (report.objects == 1 ? "is no tensor" : "are no tensors"));
@@ -210,7 +214,9 @@ outcome converted(processes const& world, convert_report const& report, double s
                          {"seconds", seconds},
                          {"bytes_read", report.bytes_read},
                          {"bytes_moved", report.bytes_moved},
-                         {"peak_extra_bytes", report.peak_extra_bytes}});
+                         {"peak_extra_bytes", report.peak_extra_bytes},
+                         {"aliases", json_of(report.aliases)},
+                         {"kept", json_texts(report.kept)}});
 }
 
 void add_convert(CLI::App& app, invocation& chosen) {

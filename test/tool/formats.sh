@@ -191,4 +191,51 @@ refuses 2 "one file has no record, .* leave out the numbers, or write a director
     convert fc1.safetensors out/x.safetensors --number loss=1
 refuses 2 "huggingface has whole tensors, .* leave out the layout" convert fc1.safetensors out/x --to huggingface --layout tp2.json
 
+# A tensor of two names is written once where files can say so, and that is said.
+views=$formats/torch/torch-2.15/views.pt
+# has_tensor FILE KEY: whether a safetensors file has it, as other readers see it
+has_tensor() { grep -ao "\"$2\":{\"dtype\"" "$1" >/dev/null; }
+succeeds 3 convert "$views" tied --json
+expects output "d['aliases'].get('tied.1.again')" tied.0
+grep -q "^note: '.*' is not written a second time, for it is another name of '.*' (and 2 more names so): other programs have to tie" errors ||
+    { report "nothing is said of a name that is not written" && cat errors; }
+succeeds 1 diff "$views" tied
+succeeds 1 convert "$views" untied --to torch_dcp
+grep -q "second time" errors && report "a tensor of two names is said to be written once where it is not"
+succeeds 1 inspect untied --json
+expects output "'tied.0' in d['tensors'] and 'tied.1.again' in d['tensors']" True
+succeeds 1 convert untied equal
+grep -q "second time" errors && report "tensors that are equal are taken for one"
+checks=$((checks + 2))
+has_tensor equal/model.safetensors tied.1.again && has_tensor equal/model.safetensors tied.0 ||
+    report "tensors that are equal are written once"
+has_tensor tied/model.safetensors tied.1.again && report "a tensor of two names is written twice"
+
+# Files beside an old checkpoint stay beside the new one, which is said.
+succeeds 1 convert fc1.safetensors replaced
+echo old >replaced/config.json
+echo old >replaced/tokenizer.json
+mkdir with_config
+cp fc1.safetensors with_config/model.safetensors
+echo new >with_config/config.json
+succeeds 3 convert with_config replaced --force --json
+expects output "d['kept']" "['tokenizer.json']"
+grep -q "^note: kept beside the tensors, from what was there before: 'tokenizer.json'$" errors ||
+    report "nothing is said of files that stay"
+[ "$(cat replaced/config.json replaced/tokenizer.json)" = "new
+old" ] || report "files beside a checkpoint are not replaced by the source's"
+
+# A save for its own layout only is said to be one.
+succeeds 1 convert fc1.safetensors only --layout tp2.json --per-rank
+sed -i 's/"layout": {"ranks": 2}/"layout": {"ranks": 2, "only": true}/' only/reshard.json
+digest=$("$tool" inspect only 2>&1 | sed -n 's/.* have the digest \([0-9a-f]*\),.*/\1/p') # the record ends with it
+sed -i "s/^\(  \"digest\": \"\)[0-9a-f]*\"$/\1$digest\"/" only/reshard.json
+succeeds 1 inspect only --json
+expects output "d.get('this_layout_only')" True
+succeeds 1 inspect only
+grep -q "^saved for its own layout only: " output || report "a save for one layout is not said to be one"
+succeeds 1 convert only any
+succeeds 1 inspect any --json
+expects output "d.get('this_layout_only')" None
+
 conclude

@@ -257,7 +257,7 @@ succeeds 1 plan --source source.json --target wanted.json --json --key-details
 expects output 'd["key_details"]' "{'w': {'transfers': 3, 'bytes': 48}}"
 
 succeeds 3 convert model out/qk --program fuse.aoa --layout target.json --json
-expects output 'sorted(d)' "['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'reused', 'seconds']"
+expects output 'sorted(d)' "['aliases', 'bytes', 'bytes_moved', 'bytes_read', 'kept', 'keys', 'peak_extra_bytes', 'reused', 'seconds']"
 expects output 'd["keys"], d["bytes"], d["bytes_read"]' '(2, 60, 54)'
 checks=$((checks + 1))
 # The second shard of qk is at ranks 1 and 2; rank 1 has n to write already.
@@ -392,7 +392,7 @@ refuses 2 '^reshard convert: --replicas requires --layout' convert model out/x -
 for ranks in 1 3; do
     succeeds "$ranks" merge out/halved "out/one$ranks.safetensors" --json
     expects output 'd["keys"], d["bytes"], sorted(d)' \
-        "(3, 54, ['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'reused', 'seconds'])"
+        "(3, 54, ['aliases', 'bytes', 'bytes_moved', 'bytes_read', 'kept', 'keys', 'peak_extra_bytes', 'reused', 'seconds'])"
 done
 checks=$((checks + 1))
 cmp -s out/one1.safetensors out/one3.safetensors || report "three processes merge to something else"

@@ -212,6 +212,13 @@ inline mapping mapping_of_call(convert_options const& how, checkpoint const& sou
     return (*how.program.made())(stored, wanted ? &*wanted : nullptr);
 }
 
+inline std::vector<std::string> names_of(std::vector<std::filesystem::path> const& files) {
+    std::vector<std::string> names;
+    for (std::filesystem::path const& file : files)
+        names.push_back(file.filename().string());
+    return names;
+}
+
 /// What a process makes of a call before it reads data; equal on all ranks.
 struct conversion_files {
     mapping program;
@@ -279,10 +286,15 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         put_converted(writer.files(), pieces, bound, reader, me, world.size(), how);
         read = static_cast<index_t>(reader.bytes_read());
     });
+    std::vector<std::string> const carried = names_of(beside);
+    std::vector<std::string> kept;
+    agree_on(world, [&] {
+        if (world.rank() == 0 && how.writing.replace && !how.writing.files && !files.is_file)
+            kept = names_of(files_to_keep(target));
+        std::erase_if(kept,
+                      [&](std::string const& name) { return std::ranges::count(carried, name); });
+    });
     writer.commit(world, beside);
-    std::vector<std::string> carried;
-    for (std::filesystem::path const& file : beside)
-        carried.push_back(file.filename().string());
     return {.keys = static_cast<index_t>(files.metadata.tensors.size()),
             .bytes = data_bytes(files.metadata),
             .reused = writer.reused(),
@@ -292,6 +304,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .keys_judged = std::move(made.verdict),
             .objects = how.objects ? static_cast<index_t>(source.metadata().objects.size()) : 0,
             .carried = gather_values(world, carried).front(),
+            .kept = gather_values(world, kept).front(),
+            .aliases = files.metadata.aliases,
             .removed = gather_values(world, writer.removed()).front()};
 }
 
