@@ -5,10 +5,12 @@
 #include "report.hpp"
 #include "summary.hpp"
 
+#include <reshard/format/written_formats.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/aliases.hpp>
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/convert.hpp>
 #include <reshard/storage/file_pieces.hpp>
 
 #include <algorithm>
@@ -83,12 +85,44 @@ conversion conversion_of(source_spec const& source, job const& all,
     for (detail::checkpoint_file const& file : source.checkpoint->files)
         planned.read.push_back({file.path.filename().string(), 0});
     planned.by_rank.resize(ranks);
+    planned.aliases = files.metadata.aliases;
     add_writes(planned, files);
     layout const held = writers_of(files, source.held.holders, ranks);
     detail::plan_problem problem = problem_of(all.map(), source.held, held);
     widen_targets(problem);
     add_reads(planned, plan_flows(problem));
     return planned;
+}
+
+std::string lost_objects_of(source_spec const& source, std::string const& format) {
+    if (!source.checkpoint || source.checkpoint->objects.empty())
+        return {};
+    std::string const lost = detail::lost_objects(open_checkpoint(solo(), source.path), format);
+    return lost.empty() ? lost : source.path + ": " + lost;
+}
+
+void note_fused_lost(job const& all, std::string const& format) {
+    if (!all.map().fused().empty() && detail::is_other_format(format) &&
+        !detail::written_format_of(format).has_global_order)
+        note(format + " does not say how tensors were fused, so that no later layout of them is "
+                      "checked; sharded_safetensors does");
+}
+
+void note_aliases(std::map<std::string, std::string> const& aliases) {
+    if (aliases.empty())
+        return;
+    auto const& [alias, key] = *aliases.begin();
+    std::string const others =
+        aliases.size() > 1 ? " (and " + counted(aliases.size() - 1, "more name") + " so)" : "";
+    note("'" + alias + "' is not written a second time, for it is another name of '" + key + "'" +
+         others + ": other programs have to tie them (tie_word_embeddings in config.json)");
+}
+
+json::object json_of(std::map<std::string, std::string> const& aliases) {
+    json::object all;
+    for (auto const& [alias, key] : aliases)
+        all[json_text(alias)] = json_text(key);
+    return all;
 }
 
 json::object json_of(conversion const& planned) {

@@ -11,6 +11,7 @@
 
 #include <boost/json/object.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,8 @@ struct conversion {
     std::vector<file_written> written;
     std::vector<rank_share> by_rank;
     rank_share all;
-    reshard::heat_bins bins; ///< which file gives which rank how much
+    reshard::heat_bins bins;                         ///< which file gives which rank how much
+    std::map<std::string, std::string> aliases = {}; ///< as `convert_report::aliases`
 };
 
 /// What `convert SOURCE TARGET --layout` does with these files and options.
@@ -56,6 +58,21 @@ struct conversion {
 /// \throws error as `convert` before it writes
 conversion conversion_of(source_spec const& source, job const& all,
                          reshard::detail::write_options const& writing);
+
+/// What a conversion of the source's values that are no tensors would be refused for; empty where
+/// nothing is lost.
+///
+/// \param format by its name; empty: safetensors
+std::string lost_objects_of(source_spec const& source, std::string const& format);
+
+/// Notes that a format of another library does not say how tensors were fused.
+void note_fused_lost(job const& all, std::string const& format);
+
+/// Notes tensors of several names, which files of safetensors have once.
+void note_aliases(std::map<std::string, std::string> const& aliases);
+
+/// Names of tensors by other names of theirs.
+boost::json::object json_of(std::map<std::string, std::string> const& aliases);
 
 boost::json::object json_of(conversion const& planned);
 

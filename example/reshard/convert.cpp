@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "conversion.hpp"
 #include "findings.hpp"
 #include "job.hpp"
 #include "job_options.hpp"
@@ -19,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,7 +35,7 @@ struct convert_command {
     std::string target;
     std::string from;
     std::string to;
-    index_t shard_bytes = 5'000'000'000;
+    std::optional<index_t> shard_bytes;
     bool force = false;
     bool no_verify = false;
     bool verify = false;
@@ -67,6 +69,16 @@ void check_name(std::string const& target, std::string const& format) {
              "another name, or one that ends with .safetensors, .pt, .npz or .npy");
 }
 
+/// Refuses a size of files where files are not cut by size.
+void check_shard_size(convert_command const& options, std::string const& format) {
+    bool const is_cut = format == "huggingface" || format == "unified_checkpoint" ||
+                        (format.empty() && options.files.target.empty());
+    if (options.shard_bytes && !is_cut)
+        fail(errc::usage, "--shard-size: files of ", format.empty() ? "a layout" : format,
+             " are not cut by size; those of huggingface (which is written without --to and "
+             "--layout) and unified_checkpoint are");
+}
+
 convert_report run_convert(processes const& world, convert_command const& options,
                            checkpoint const& source, std::size_t& warnings) {
     job all;
@@ -74,6 +86,7 @@ convert_report run_convert(processes const& world, convert_command const& option
     bool const is_of_others = detail::is_other_format(format);
     agree_on(world, [&] {
         check_name(options.target, format);
+        check_shard_size(options, format);
         if (options.verify && is_of_others)
             fail(errc::usage, "--verify compares digests, which ", format,
                  " does not have; compare by reshard diff --data");
@@ -83,14 +96,12 @@ convert_report run_convert(processes const& world, convert_command const& option
         warnings += count_warnings(all);
         refuse_warnings(warnings, options.files);
     });
-    if (world.rank() == 0 && is_of_others && !detail::written_format_of(format).has_global_order &&
-        !all.map().fused().empty())
-        note(format + " does not say how tensors were fused, so that no later layout of them is "
-                      "checked; sharded_safetensors does");
+    if (world.rank() == 0)
+        note_fused_lost(all, format);
     detail::write_options const writing{.format = format,
                                         .replace = options.force,
                                         .partial = options.files.partial,
-                                        .most_file_bytes = options.shard_bytes,
+                                        .most_file_bytes = options.shard_bytes.value_or(0),
                                         .numbers = options.numbers,
                                         .program = program_text(all, options.files, format),
                                         .base = options.base,
@@ -165,7 +176,8 @@ void add_writing(CLI::App& command, invocation& chosen, convert_command& options
              "which it cannot be read");
     add_numbers(command, options.numbers);
     add_shard_size(command, options.shard_bytes,
-                   "The most bytes of a file of a Hugging Face directory or a Unified Checkpoint");
+                   "The most bytes of a file of a Hugging Face directory (5GB, unless said "
+                   "otherwise) or of a Unified Checkpoint (no limit)");
     add_progress(command, options.progress);
 }
 
@@ -186,6 +198,10 @@ outcome converted(processes const& world, convert_report const& report, double s
         note("removed what writers that died had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
+    if (world.rank() == 0 && !report.kept.empty())
+        note("kept beside the tensors, from what was there before: " + listed(report.kept));
+    if (world.rank() == 0)
+        note_aliases(report.aliases);
     if (world.rank() == 0 && report.objects > 0)
         note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
              (report.objects == 1 ? "is no tensor" : "are no tensors"));
@@ -197,7 +213,9 @@ outcome converted(processes const& world, convert_report const& report, double s
                          {"seconds", seconds},
                          {"bytes_read", report.bytes_read},
                          {"bytes_moved", report.bytes_moved},
-                         {"peak_extra_bytes", report.peak_extra_bytes}});
+                         {"peak_extra_bytes", report.peak_extra_bytes},
+                         {"aliases", json_of(report.aliases)},
+                         {"kept", json_texts(report.kept)}});
 }
 
 void add_convert(CLI::App& app, invocation& chosen) {

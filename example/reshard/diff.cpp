@@ -44,7 +44,45 @@ json::value json_of(std::optional<detail::tensor_difference> const& first) {
             {"b", json_element(first->b)}};
 }
 
+json::object json_of(detail::object_comparison const& found) {
+    json::array different;
+    for (detail::object_difference const& one : found.different)
+        different.push_back(
+            {{"key", json_text(one.key)}, {"a", json_text(one.a)}, {"b", json_text(one.b)}});
+    return {{"a", found.in_a},
+            {"b", found.in_b},
+            {"compared", found.are_alike},
+            {"only_a", json_texts(found.only_a)},
+            {"only_b", json_texts(found.only_b)},
+            {"different", std::move(different)},
+            {"unread", json_texts(found.unread)}};
+}
+
 std::string tensors(index_t count) { return counted(static_cast<std::size_t>(count), "tensor"); }
+
+std::string objects(index_t count) {
+    return count == 1 ? "1 value that is no tensor"
+                      : grouped(count) + " values that are no tensors";
+}
+
+/// How values that are no tensors differ.
+std::string text_of(detail::object_comparison const& found, diff_options const& options) {
+    std::string text;
+    if (!found.different.empty()) {
+        detail::object_difference const& first = found.different.front();
+        text += detail::printable("'" + first.key + "': " + first.a + " in " + options.a + ", " +
+                                  first.b + " in " + options.b) +
+                "\n";
+        if (std::size_t const more = found.different.size() - 1; more > 0)
+            text += counted(more, "more value") +
+                    (more == 1 ? " that is no tensor differs\n" : " that are no tensors differ\n");
+    }
+    for (auto const& [keys, path] :
+         {std::pair{&found.only_a, &options.a}, std::pair{&found.only_b, &options.b}})
+        if (!keys->empty())
+            text += "no tensors, and only in " + *path + ": " + listed(*keys) + "\n";
+    return text;
+}
 
 std::string text_of(comparison const& found, diff_options const& options) {
     std::string text;
@@ -57,6 +95,7 @@ std::string text_of(comparison const& found, diff_options const& options) {
          {std::pair{&found.only_a, &options.a}, std::pair{&found.only_b, &options.b}})
         if (!keys->empty())
             text += "only in " + *path + ": " + listed(*keys) + "\n";
+    text += text_of(found.objects, options);
     if (found.by_digests > 0)
         text += tensors(found.by_digests) + " equal by the digests saved with them\n";
     return text + (found.equal() ? "equal" : bold("different")) + "\n";
@@ -74,6 +113,18 @@ void note_read(comparison const& found, diff_options const& options) {
         note(options.a + " and " + options.b + " " + why + ": the data of these was read");
 }
 
+/// Says which values that are no tensors were not compared, and why.
+void note_objects(detail::object_comparison const& found, diff_options const& options) {
+    if (!found.are_alike && found.in_a + found.in_b > 0)
+        note(options.a + " has " + objects(found.in_a) + ", and " + options.b + " has " +
+             objects(found.in_b) +
+             ", which were not compared: the two formats have no place for "
+             "the same values");
+    if (!found.unread.empty())
+        note("not compared, since these are no tensors and were not read: " + listed(found.unread) +
+             (found.why_unread.empty() ? "" : " (" + found.why_unread + ")"));
+}
+
 comparison compared(processes const& world, checkpoint const& a, checkpoint const& b,
                     diff_options const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
@@ -87,8 +138,10 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
     checkpoint const a = open_checkpoint(world, options.a);
     checkpoint const b = open_checkpoint(world, options.b);
     comparison const found = compared(world, a, b, options);
-    if (world.rank() == 0)
+    if (world.rank() == 0) {
         note_read(found, options);
+        note_objects(found.objects, options);
+    }
     int const status = found.equal() ? done : no;
     if (as_json)
         return json_outcome({{"equal", found.equal()},
@@ -97,7 +150,8 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
                              {"only_b", json_texts(found.only_b)},
                              {"by_digests", found.by_digests},
                              {"other_shards", found.other_shards},
-                             {"no_digests", found.no_digests}},
+                             {"no_digests", found.no_digests},
+                             {"objects", json_of(found.objects)}},
                             status);
     index_t bytes = 0;
     layout const& held = a.files_layout();
@@ -116,7 +170,8 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
 void add_diff(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<diff_options>();
     CLI::App* const command = add_command(
-        app, chosen, "diff", "Compare two checkpoints by their tensors, whatever their layouts",
+        app, chosen, "diff",
+        "Compare two checkpoints by their tensors and other values, whatever their layouts",
         "  reshard diff model copy\n"
         "  mpiexec -n 4 reshard diff model sharded --json");
     add_path(*command, chosen, "A", options->a, "A checkpoint")->required();

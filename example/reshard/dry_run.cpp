@@ -80,7 +80,8 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
         return std::nullopt;
     }
     return conversion_of(source, all,
-                         {.partial = options.files.partial,
+                         {.format = options.to,
+                          .partial = options.files.partial,
                           .replicas = options.replicas,
                           .per_rank = options.per_rank});
 }

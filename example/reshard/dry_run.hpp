@@ -30,6 +30,8 @@ struct plan_command {
     bool replicas = false;
     bool per_rank = false;
     std::string report; ///< a file, or empty
+    std::string to;     ///< the format that `convert` would write, or empty
+    bool no_objects = false;
 };
 
 /// What a plan gives and moves for one target tensor.

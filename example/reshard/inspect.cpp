@@ -160,6 +160,8 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
         all["ranks"] = checkpoint.writers;
     if (!checkpoint.save.empty())
         all["save"] = checkpoint.save;
+    if (!checkpoint.this_layout_only.empty())
+        all["this_layout_only"] = true;
     if (!checkpoint.objects.empty())
         all["objects"] = json_texts(object_names(checkpoint));
     if (!checkpoint.unread.empty())
@@ -178,7 +180,11 @@ std::string record_text(checkpoint_metadata const& checkpoint) {
                                                [](auto const& file) { return file.chunk_bytes; }));
     return "complete save " + checkpoint.save + ", " +
            (verifiable == 0 ? "without digests" : counted(verifiable, "file") + " with digests") +
-           "\n";
+           "\n" +
+           (checkpoint.this_layout_only.empty()
+                ? ""
+                : "saved for its own layout only: a job of other shards is refused; convert makes "
+                  "it a checkpoint for any layout\n");
 }
 
 /// What there is beside the tensors, and is not read.

@@ -297,8 +297,7 @@ inline CLI::Option* add_numbers(CLI::App& command, std::map<std::string, double>
 }
 
 /// `--shard-size`: a number, with a unit or without.
-inline CLI::Option* add_shard_size(CLI::App& command, reshard::index_t& bytes,
-                                   std::string const& what) {
+CLI::Option* add_shard_size(CLI::App& command, auto& bytes, std::string const& what) {
     return command.add_option("--shard-size", bytes, what)
         ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
 }

@@ -12,6 +12,7 @@
 #include "spec.hpp"
 #include "summary.hpp"
 
+#include <reshard/format/written_formats.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/put_in_place.hpp>
 
@@ -144,16 +145,30 @@ void write_page(plan_command const& options, source_spec const& source, job cons
                    mesh_of(options.files), *run.bins, run.rounds.rounds, options.budget, remarks}));
 }
 
+/// Warns of what `convert` would refuse, since it would be lost; how many warnings.
+std::size_t say_lost(source_spec const& source, plan_command const& options) {
+    if (!options.to.empty() && !source.checkpoint)
+        fail(errc::usage, options.files.source,
+             ": --to is the format in which a checkpoint is written, and this is a layout");
+    std::string const lost =
+        options.no_objects ? std::string() : lost_objects_of(source, options.to);
+    return lost.empty() ? 0 : say_warnings({lost});
+}
+
 outcome plan_dry(plan_command const& options, bool as_json) {
     stopwatch const watch;
     detail::memory_watch const memory;
     source_spec const source = read_source(options.files.source);
     job const all = make_sound_job(source.held, options.files);
     std::size_t const warnings =
-        count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0);
+        count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
+        say_lost(source, options);
     say_notes(all, options.files);
+    note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);
     dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
+    if (run.files)
+        note_aliases(run.files->aliases);
     run.seconds = watch.seconds();
     run.planning_bytes = memory.most_bytes();
     if (!options.report.empty())
@@ -191,6 +206,12 @@ void add_plan(CLI::App& app, invocation& chosen) {
                     "--memory-budget 80GB --json");
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files)->required();
+    command
+        ->add_option("--to", options->to,
+                     "The format that convert would write; by default, sharded safetensors")
+        ->check(CLI::IsMember(detail::names_of_written_formats()));
+    command->add_flag("--no-objects", options->no_objects,
+                      "As of convert, which leaves out values that are no tensors");
     add_reverse(*command, options->files, add_program_or_renames(*command, options->files));
     add_partial(*command, options->files, "target");
     add_cut_fused(*command, options->files);

@@ -27,7 +27,7 @@ struct synthesize_options {
     std::string directory;
     index_t scale = 1;
     std::uint64_t seed = 0;
-    index_t shard_bytes = 5'000'000'000;
+    index_t shard_bytes = detail::huggingface_file_bytes;
     bool force = false;
     progress_when progress = progress_when::on_terminal;
 };

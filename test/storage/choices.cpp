@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(texts_are_given_back_when_the_checkpoint_is_opened) {
                               "another one"));
     BOOST_CHECK_EXCEPTION(
         save(world(), part.tensors(), directory / "bad", {.writing = {.program = "w -> \xff"}}),
-        error, mentions(errc::usage, "write_options.program: byte 5 is not UTF-8"));
+        error, mentions(errc::usage, "the program's text: byte 5 is not UTF-8"));
     BOOST_TEST((directory.names() == names{"converted", "sharded", "whole"}));
 }
 

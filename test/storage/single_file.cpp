@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_saved_as_one_file_too) {
         save(world(), held, path("no.safetensors"), how), error,
         says(errc::usage, text("no.safetensors") +
                               ": one file holds whole tensors, and a layout of shards is asked "
-                              "for; leave out the layout, or single_file"));
+                              "for; leave out the layout, or write a directory"));
     how.form = save_form::huggingface;
     async_saver saver;
     BOOST_CHECK_EXCEPTION(save_async(world(), held, path("no.safetensors"), saver, how), error,
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(tensors_are_saved_as_one_file_too) {
         save(world(), held, path("no.safetensors"), how), error,
         says(errc::usage, text("no.safetensors") +
                               ": one file has no record, which would have the number 'loss'; "
-                              "leave out the numbers, or single_file"));
+                              "leave out the numbers, or write a directory"));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_digests_and_one_without_tensors_are_files_too) {

@@ -190,4 +190,99 @@ refuses 3 "__1_0.distcp: .* and the file has 100; was it cut short" convert shor
 rm short/__1_0.distcp
 refuses 3 "__1_0.distcp: there is no such file" convert short out/short
 
+# What lacks the file that is written last is said to lack it, not to be no checkpoint.
+cp -r "$formats/dcp/torch-2.15/fsdp2_tp" unfinished_dcp
+rm unfinished_dcp/.metadata
+refuses 3 "^unfinished_dcp: this save of torch.distributed.checkpoint is not finished, or lost .metadata, .* '__0_0.distcp' and 3 more" \
+    inspect unfinished_dcp
+refuses 3 "^unfinished_dcp: .* lost .metadata" convert unfinished_dcp out/x --from torch_dcp
+cp -r "$formats/megatron/core-0.16/torch_dist" unfinished_megatron
+rm unfinished_megatron/.metadata
+refuses 3 "^unfinished_megatron: this save of Megatron-Core lost .metadata" inspect unfinished_megatron
+rm unfinished_megatron/metadata.json
+refuses 3 "^unfinished_megatron: this save of Megatron-Core is not finished, or lost .metadata" inspect unfinished_megatron
+cp "$formats/megatron/core-0.16/torch_dist/.metadata" unfinished_megatron
+refuses 3 "common.pt is not read: this save of Megatron-Core is not finished, or lost metadata.json" \
+    convert unfinished_megatron out/x --no-objects
+succeeds 1 inspect unfinished_megatron
+grep -q "^warning: unfinished_megatron: common.pt is not read" errors || report "no warning of a common.pt"
+cp -r "$formats/paddle/paddle-3.3/flattened" unfinished_paddle
+rm unfinished_paddle/0.metadata
+refuses 3 "^unfinished_paddle: this save of PaddlePaddle is not finished, or lost 0.metadata, .* '0_0.distcp' and 3 more" \
+    inspect unfinished_paddle
+cp -r "$formats/deepspeed/ds-0.19/zero_1" unfinished_zero
+find unfinished_zero -name fp32.pt -delete
+refuses 3 "^unfinished_zero: zero has no PARAMETER/fp32.pt" inspect unfinished_zero
+rm -r unfinished_zero/zero
+refuses 3 "^unfinished_zero: this is a checkpoint of DeepSpeed for its own ranks, .* ds_to_universal.py" inspect unfinished_zero
+cp -r "$formats/torch/torch-2.15/bin" unfinished_bin
+rm unfinished_bin/*.index.json
+refuses 3 "^unfinished_bin: pytorch_model.bin.index.json is missing, .* 'pytorch_model-00001-of-" inspect unfinished_bin
+
+# Options of other formats are refused, not passed over.
+for to in torch_dcp sharded_safetensors paddle_flex npz; do
+    refuses 2 "shard-size: files of $to are not cut by size; those of huggingface .* and unified_checkpoint are$" \
+        convert fc1.safetensors out/x.$([ $to = npz ] && echo npz || echo dir) --to $to --shard-size 1MB
+done
+refuses 2 "shard-size: files of a layout are not cut" convert fc1.safetensors out/x --layout tp2.json --shard-size 1MB
+refuses 2 "shard-size: files of safetensors are not cut" convert fc1.safetensors out/x.safetensors --shard-size 1MB
+succeeds 1 convert halves.safetensors cut --shard-size 16 --to huggingface
+succeeds 1 convert halves.safetensors united --shard-size 16 --to unified_checkpoint
+for directory in cut united; do
+    checks=$((checks + 1))
+    [ "$(find $directory -name '*.safetensors' | wc -l)" = 2 ] || report "$directory is not cut by size"
+done
+refuses 3 "torch_dcp has no place for the number 'loss'; leave out the numbers, or write" \
+    convert fc1.safetensors out/x --to torch_dcp --number loss=1
+refuses 2 "one file has no record, .* leave out the numbers, or write a directory" \
+    convert fc1.safetensors out/x.safetensors --number loss=1
+refuses 2 "huggingface has whole tensors, .* leave out the layout" convert fc1.safetensors out/x --to huggingface --layout tp2.json
+
+# A tensor of two names is written once where files can say so, and that is said.
+views=$formats/torch/torch-2.15/views.pt
+# has_tensor FILE KEY: whether a safetensors file has it, as other readers see it
+has_tensor() { grep -ao "\"$2\":{\"dtype\"" "$1" >/dev/null; }
+succeeds 3 convert "$views" tied --json
+expects output "d['aliases'].get('tied.1.again')" tied.0
+grep -q "^note: '.*' is not written a second time, for it is another name of '.*' (and 2 more names so): other programs have to tie" errors ||
+    { report "nothing is said of a name that is not written" && cat errors; }
+succeeds 1 diff "$views" tied
+succeeds 1 convert "$views" untied --to torch_dcp
+grep -q "second time" errors && report "a tensor of two names is said to be written once where it is not"
+succeeds 1 inspect untied --json
+expects output "'tied.0' in d['tensors'] and 'tied.1.again' in d['tensors']" True
+succeeds 1 convert untied equal
+grep -q "second time" errors && report "tensors that are equal are taken for one"
+checks=$((checks + 2))
+has_tensor equal/model.safetensors tied.1.again && has_tensor equal/model.safetensors tied.0 ||
+    report "tensors that are equal are written once"
+has_tensor tied/model.safetensors tied.1.again && report "a tensor of two names is written twice"
+
+# Files beside an old checkpoint stay beside the new one, which is said.
+succeeds 1 convert fc1.safetensors replaced
+echo old >replaced/config.json
+echo old >replaced/tokenizer.json
+mkdir with_config
+cp fc1.safetensors with_config/model.safetensors
+echo new >with_config/config.json
+succeeds 3 convert with_config replaced --force --json
+expects output "d['kept']" "['tokenizer.json']"
+grep -q "^note: kept beside the tensors, from what was there before: 'tokenizer.json'$" errors ||
+    report "nothing is said of files that stay"
+[ "$(cat replaced/config.json replaced/tokenizer.json)" = "new
+old" ] || report "files beside a checkpoint are not replaced by the source's"
+
+# A save for its own layout only is said to be one.
+succeeds 1 convert fc1.safetensors only --layout tp2.json --per-rank
+sed -i 's/"layout": {"ranks": 2}/"layout": {"ranks": 2, "only": true}/' only/reshard.json
+digest=$("$tool" inspect only 2>&1 | sed -n 's/.* have the digest \([0-9a-f]*\),.*/\1/p') # the record ends with it
+sed -i "s/^\(  \"digest\": \"\)[0-9a-f]*\"$/\1$digest\"/" only/reshard.json
+succeeds 1 inspect only --json
+expects output "d.get('this_layout_only')" True
+succeeds 1 inspect only
+grep -q "^saved for its own layout only: " output || report "a save for one layout is not said to be one"
+succeeds 1 convert only any
+succeeds 1 inspect any --json
+expects output "d.get('this_layout_only')" None
+
 conclude

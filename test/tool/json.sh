@@ -257,7 +257,7 @@ succeeds 1 plan --source source.json --target wanted.json --json --key-details
 expects output 'd["key_details"]' "{'w': {'transfers': 3, 'bytes': 48}}"
 
 succeeds 3 convert model out/qk --program fuse.aoa --layout target.json --json
-expects output 'sorted(d)' "['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'reused', 'seconds']"
+expects output 'sorted(d)' "['aliases', 'bytes', 'bytes_moved', 'bytes_read', 'kept', 'keys', 'peak_extra_bytes', 'reused', 'seconds']"
 expects output 'd["keys"], d["bytes"], d["bytes_read"]' '(2, 60, 54)'
 checks=$((checks + 1))
 # The second shard of qk is at ranks 1 and 2; rank 1 has n to write already.
@@ -331,7 +331,7 @@ mkdir other
 file other/model.safetensors '{"q": {"dtype": "F32", "shape": [4, 2]}, "k": {"dtype": "F32", "shape": [2, 2], "base": 1},
     "o": {"dtype": "F32", "shape": []}}'
 document diff model model
-expects output 'd' "{'equal': True, 'first': None, 'only_a': [], 'only_b': [], 'by_digests': 0, 'other_shards': 0, 'no_digests': 3}"
+expects output 'd' "{'equal': True, 'first': None, 'only_a': [], 'only_b': [], 'by_digests': 0, 'other_shards': 0, 'no_digests': 3, 'objects': {'a': 0, 'b': 0, 'compared': True, 'only_a': [], 'only_b': [], 'different': [], 'unread': []}}"
 for ranks in 1 3; do
     on "$ranks" "$tool" diff model other --json >output 2>errors
     [ $? = 1 ] || report "diff of different checkpoints does not end with 1 on $ranks"
@@ -392,7 +392,7 @@ refuses 2 '^reshard convert: --replicas requires --layout' convert model out/x -
 for ranks in 1 3; do
     succeeds "$ranks" merge out/halved "out/one$ranks.safetensors" --json
     expects output 'd["keys"], d["bytes"], sorted(d)' \
-        "(3, 54, ['bytes', 'bytes_moved', 'bytes_read', 'keys', 'peak_extra_bytes', 'reused', 'seconds'])"
+        "(3, 54, ['aliases', 'bytes', 'bytes_moved', 'bytes_read', 'kept', 'keys', 'peak_extra_bytes', 'reused', 'seconds'])"
 done
 checks=$((checks + 1))
 cmp -s out/one1.safetensors out/one3.safetensors || report "three processes merge to something else"

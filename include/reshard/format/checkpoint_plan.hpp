@@ -112,8 +112,8 @@ struct file_choices {
     std::map<std::string, std::string> texts = {};   ///< of the user, for each file's metadata
     /// Of sharded files: asked once for each shard that several ranks hold, the largest first.
     writer_choice writer = {};
-    index_t files_per_rank = 1;              ///< that a rank's shards are spread over, by bytes
-    index_t most_file_bytes = 5'000'000'000; ///< of a file of whole tensors, one at least
+    index_t files_per_rank = 1;             ///< that a rank's shards are spread over, by bytes
+    index_t most_file_bytes = 0;            ///< as in `write_options`
     bool replicas = false;                  ///< each rank that holds a shard has it in its own file
     bool per_rank = false;                  ///< the same, in files that are named after their ranks
     fused_tensors fused = {};               ///< how tensors were made, for each file's metadata
@@ -132,12 +132,16 @@ struct file_choices {
 ///         are keys, a writer that does not hold the shard, and less than one file a rank
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices const& choices = {});
 
+/// The most bytes of data of a file of a Hugging Face directory, unless said otherwise.
+inline constexpr index_t huggingface_file_bytes = 5'000'000'000;
+
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
 /// (but one tensor at least), with an index where there are several.
 ///
 /// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
 ///         bits; errc::usage as `plan_sharded` for texts
-RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors, index_t most_bytes = 5'000'000'000,
+RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors,
+                                              index_t most_bytes = huggingface_file_bytes,
                                               file_choices const& choices = {});
 
 /// One file of whole tensors that stands for itself.

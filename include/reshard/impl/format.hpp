@@ -45,6 +45,7 @@
 #include <reshard/format/pickle/impl/pickle_reader.ipp>
 #include <reshard/format/pickle/impl/pickle_writer.ipp>
 #include <reshard/format/torch/impl/deepspeed.ipp>
+#include <reshard/format/torch/impl/object_text.ipp>
 #include <reshard/format/torch/impl/torch_archive.ipp>
 #include <reshard/format/torch/impl/torch_save.ipp>
 #include <reshard/format/torch/impl/torch_tensors.ipp>

@@ -152,6 +152,9 @@ public:
     /// \throws error with errc::unsupported where the format has some, and they cannot be carried
     std::vector<detail::saved_object> read_objects() const;
 
+    /// True for formats whose values that are no tensors can be read.
+    bool can_read_objects() const { return static_cast<bool>(read_objects_); }
+
     /// Opens a file.
     ///
     /// \throws error with errc::corrupt_file where it is another one than when the checkpoint was

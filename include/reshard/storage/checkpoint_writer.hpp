@@ -50,9 +50,9 @@ std::filesystem::path const& checked_target(group auto const& world,
             return;
         if (how.files || !how.base.empty())
             fail(errc::usage, target.string(),
-                 ": one file is written whole, and in the file system; leave ",
-                 how.files ? "write_options.files" : "write_options.base",
-                 " out, or write a directory");
+                 ": one file is written whole, and in the file system; leave out ",
+                 how.files ? "the store of files" : "the base of a delta",
+                 ", or write a directory");
         if (world.rank() == 0)
             check_file_target(target, written_format_of(plan.metadata.format).ending);
     });

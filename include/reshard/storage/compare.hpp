@@ -99,6 +99,31 @@ struct tensor_difference {
     bool operator==(tensor_difference const&) const = default;
 };
 
+/// A value that is no tensor, and differs.
+struct object_difference {
+    std::string key;
+    std::string a; ///< what the first checkpoint has, or the part of it that differs, as text
+    std::string b;
+
+    bool operator==(object_difference const&) const = default;
+};
+
+/// What was found of values that are no tensors.
+struct object_comparison {
+    index_t in_a = 0; ///< how many there are
+    index_t in_b = 0;
+    /// Whether both formats have a place for what the other has: else nothing was compared.
+    bool are_alike = true;
+    std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
+    std::vector<std::string> only_b;
+    std::vector<object_difference> different; ///< by key
+    /// Keys of both whose values could not be read, ...
+    std::vector<std::string> unread;
+    std::string why_unread; ///< ... and the first reason
+
+    bool equal() const { return only_a.empty() && only_b.empty() && different.empty(); }
+};
+
 } // namespace detail
 
 /// What a comparison may be told.
@@ -122,8 +147,10 @@ struct comparison {
     index_t other_shards = 0;
     /// ... or are cut alike, but have no digests on one side, or digests of chunks of another size.
     index_t no_digests = 0;
+    /// Values that are no tensors, where both formats have a place for them.
+    detail::object_comparison objects = {};
 
-    bool equal() const { return !first && only_a.empty() && only_b.empty(); }
+    bool equal() const { return !first && only_a.empty() && only_b.empty() && objects.equal(); }
 };
 
 namespace detail {
@@ -163,6 +190,12 @@ std::size_t lowest(group auto const& world, std::size_t mine, std::size_t none) 
         least = std::min(least, one);
     return least;
 }
+
+/// Compares values that are no tensors by what they say (see `text_of`): those of two checkpoints
+/// of one format by their keys, and by their values where both formats let these be read.
+///
+/// \throws error as `checkpoint::read_objects`, but for what is not read
+RESHARD_DECL object_comparison compare_objects(checkpoint const& a, checkpoint const& b);
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b);
 
@@ -214,7 +247,8 @@ inline void add_counts(comparison& result, std::vector<std::vector<index_t>> con
 
 } // namespace detail
 
-/// Compares all tensors, bit by bit. Rank `r` looks at every `size`-th key.
+/// Compares all tensors, bit by bit, and other values by what they say. Rank `r` looks at every
+/// `size`-th tensor.
 ///
 /// Tensors of equal shards are compared by the digests that were saved with them, if both
 /// checkpoints have such: they are read where these differ, to find the first element, and all
@@ -240,6 +274,7 @@ comparison compare(group auto const& world, checkpoint const& a, checkpoint cons
         for (auto i = static_cast<std::size_t>(world.rank()); i < common.size(); i += step)
             own.judge(i, common[i]);
         first = own.read(common.size());
+        result.objects = detail::compare_objects(a, b);
     });
     detail::add_counts(result, detail::gather_values(world, detail::counts_of(mine)));
     first = detail::lowest(world, first, common.size());

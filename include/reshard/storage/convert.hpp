@@ -13,6 +13,7 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,12 @@ public:
 private:
     index_t before_ = 0;
 };
+
+/// What is wrong with the values of a checkpoint that are no tensors where it is converted to a
+/// format, as `convert` refuses it, but for values that cannot be read; empty where nothing is.
+///
+/// \param format by its name; empty: safetensors
+RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format);
 
 } // namespace detail
 
@@ -89,6 +96,11 @@ struct convert_report {
         {};              ///< what `options.strict` wants to be said, and what is left out
     index_t objects = 0; ///< values that are no tensors, which were carried
     std::vector<std::string> carried = {}; ///< the files that were copied beside the tensors
+    /// Files that the target had beside a checkpoint that was replaced, and the source does not
+    /// have: they stay.
+    std::vector<std::string> kept = {};
+    /// Other names of tensors, with their keys, which are no tensors of their own in the new files.
+    std::map<std::string, std::string> aliases = {};
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};
 };

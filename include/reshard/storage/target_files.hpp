@@ -44,7 +44,9 @@ struct write_options {
     /// Of a tensor's own bytes, as much as a digest is of: small ones let a delta write less, and
     /// make headers longer. From 512 bytes to 4 GiB.
     index_t chunk_bytes = index_t{1} << 20;
-    index_t most_file_bytes = 5'000'000'000; ///< of a Hugging Face file, one tensor at least
+    /// Of a file of whole tensors, which has one at least. 0: 5 GB in Hugging Face's format, no
+    /// limit in a Unified Checkpoint, of which PaddleNLP may read one file alone.
+    index_t most_file_bytes = 0;
     /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
     /// the best by such a number. Those of the first rank count.
     std::map<std::string, double> numbers = {};

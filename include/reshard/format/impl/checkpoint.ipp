@@ -59,6 +59,67 @@ inline std::string found_instead(std::vector<std::filesystem::path> const& paths
            (paths.size() > most ? " and " + std::to_string(paths.size() - most) + " more" : "");
 }
 
+/// The names that `test` accepts, for a message; nothing where there is none.
+inline std::string names_among(std::vector<std::filesystem::path> const& paths, auto&& test) {
+    std::vector<std::string> names;
+    for (std::filesystem::path const& path : paths)
+        if (std::string const name = path.filename().string(); test(name))
+            names.push_back(name);
+    return names.empty() ? "" : first_and_more("'" + names.front() + "'", names.size());
+}
+
+/// What a directory lacks that has shards of torch or of PaddlePaddle; nothing for any other.
+///
+/// \par Source file names of torch.distributed.checkpoint, `__RANK_NUMBER.distcp`, and of Flex
+///             Checkpoint, `RANK_SAVE.distcp` with `SAVE.metadata`
+inline std::string lost_metadata(std::vector<std::filesystem::path> const& all) {
+    constexpr std::string_view ending = ".distcp";
+    auto const is_shard = [&](std::string_view name) { return name.ends_with(ending); };
+    std::string const shards = names_among(all, is_shard);
+    if (shards.empty())
+        return {};
+    auto const has = [&](std::string_view name) {
+        return !names_among(all, [&](std::string_view one) { return one == name; }).empty();
+    };
+    std::string const ours = "of torch.distributed.checkpoint", theirs = "of PaddlePaddle";
+    std::string writer = has(megatron_common_name) ? "of Megatron-Core" : ours;
+    std::string lacking(dcp_metadata_name);
+    for (std::filesystem::path const& path : all) {
+        std::string const name = path.filename().string();
+        std::size_t const line = name.find('_');
+        if (is_shard(name) && line != 0 && line != name.npos) {
+            writer = theirs;
+            lacking = name.substr(line + 1, name.size() - line - 1 - ending.size()) + ".metadata";
+            break;
+        }
+    }
+    return "this save " + writer + " is not finished, or lost " + lacking +
+           ", which is written last and says what is in " + shards + "; give another checkpoint";
+}
+
+/// What is wrong with a directory that has files of a checkpoint, and not all; nothing for any
+/// other.
+inline std::string lost_part(file_store const& files, std::filesystem::path const& directory,
+                             std::vector<std::filesystem::path> const& all) {
+    if (std::string text = lost_metadata(all); !text.empty())
+        return text;
+    if (files.find(directory / "zero") == file_store::kind::directory)
+        return "zero has no PARAMETER/fp32.pt, which a Universal Checkpoint of DeepSpeed has for "
+               "each parameter: ds_to_universal.py was not finished; run it again";
+    std::string const of_ranks = names_among(all, [](std::string_view name) {
+        return name.starts_with("mp_rank_") || name.starts_with("zero_pp_rank_");
+    });
+    if (!of_ranks.empty())
+        return "this is a checkpoint of DeepSpeed for its own ranks, with " + of_ranks +
+               ", which is not read; make a Universal Checkpoint of it with ds_to_universal.py";
+    std::string const parts = names_among(all, [](std::string_view name) {
+        return name.starts_with("pytorch_model-") && name.ends_with(".bin");
+    });
+    return parts.empty() ? ""
+                         : std::string(torch_index_name) +
+                               " is missing, which says which tensors are in " + parts;
+}
+
 inline checkpoint_files find_in_directory(file_store const& files,
                                           std::filesystem::path const& directory,
                                           std::string_view from) {
@@ -74,10 +135,12 @@ inline checkpoint_files find_in_directory(file_store const& files,
     for (std::filesystem::path const& path : all)
         if (path.extension() == ".safetensors" && files.find(path) == file_store::kind::file)
             found.paths.push_back(path);
-    if (found.paths.empty())
-        fail(errc::unsupported, directory.string(), ": this is ", found_instead(all),
-             ", not a checkpoint, which has safetensors files");
-    return found;
+    if (!found.paths.empty())
+        return found;
+    if (std::string const text = lost_part(files, directory, all); !text.empty())
+        fail(errc::corrupt_file, directory.string(), ": ", text);
+    fail(errc::unsupported, directory.string(), ": this is ", found_instead(all),
+         ", not a checkpoint, which has safetensors files");
 }
 
 /// What stands at `path`.
@@ -654,6 +717,22 @@ inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
 
 namespace detail {
 
+/// What torch.distributed.checkpoint wrote. Where Megatron-Core did, and did not finish, what ranks
+/// have in common is there, and is not read.
+inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> files,
+                                            std::filesystem::path const& metadata) {
+    bool const is_unfinished =
+        files->find(metadata.parent_path() / megatron_common_name) == file_store::kind::file;
+    opened_checkpoint opened = open_dcp(std::move(files), metadata);
+    if (is_unfinished) {
+        opened.metadata.unread = {std::string(megatron_common_name)};
+        opened.metadata.unread_reason =
+            "is not read: this save of Megatron-Core is not finished, or lost metadata.json, "
+            "which is written last; give another checkpoint, or move that file away";
+    }
+    return opened;
+}
+
 /// A format whose files are not safetensors: which file it begins with, and how it is opened.
 struct checkpoint_format {
     std::string_view name; ///< that an opened checkpoint has of it
@@ -684,7 +763,7 @@ inline constexpr checkpoint_format formats_of_directories[] = {
     {unified_format, optimizer_index_name, nullptr},
     {unified_format, optimizer_single_name, nullptr},
     {"megatron_torch_dist", megatron_metadata_name, open_torch_dist},
-    {"torch_dcp", dcp_metadata_name, open_dcp},
+    {"torch_dcp", dcp_metadata_name, open_dcp_directory},
     {"torch_save", torch_index_name, open_torch_index},
     {"torch_save", torch_file_name, open_torch_file},
 };

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 /// \file
@@ -45,6 +46,16 @@ RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value v
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                                     std::filesystem::path const& path);
 
+/// What a value says, much as Python writes it: equal values have equal texts, however they were
+/// pickled. Dicts and sets are in the order of the texts of their elements; ordered dicts are
+/// dicts, frozen sets sets and bytearrays bytes; a tensor has its elements.
+///
+/// \param file names the checkpoint in messages
+/// \throws error with errc::unsupported for whole numbers of more than 64 bits, and classes that
+///         are not read; errc::limit_exceeded for a value of more than 256 MiB of text; else as
+///         `torch_archive`
+RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file);
+
 /// The tensors of the files that an index lists.
 ///
 /// \throws error with errc::missing_file for a file that is not there; errc::corrupt_file for a
@@ -55,6 +66,7 @@ RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/torch/impl/object_text.ipp>
 #include <reshard/format/torch/impl/torch_save.ipp>
 #endif
 

@@ -6,6 +6,7 @@
 #include <reshard/storage/compare.hpp>
 
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,12 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace reshard::detail {
 
@@ -188,6 +194,103 @@ RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, compari
             common.emplace_back(i++, j++);
     }
     return common;
+}
+
+/// The keys of values that are no tensors, sorted.
+inline std::vector<std::string> object_keys(checkpoint const& source) {
+    std::vector<std::string> keys;
+    for (checkpoint_object const& one : source.metadata().objects)
+        keys.push_back(one.key);
+    std::ranges::sort(keys);
+    keys.erase(std::ranges::unique(keys).begin(), keys.end());
+    return keys;
+}
+
+/// Values by their keys.
+using object_map = std::map<std::string, saved_object>;
+
+inline object_map objects_by_key(checkpoint const& source) {
+    object_map all;
+    for (saved_object& one : source.read_objects())
+        if (!one.key.empty()) // all in one, which are there one by one as well
+            all.insert_or_assign(one.key, std::move(one));
+    return all;
+}
+
+/// The part of a text that is shown: that around byte `place`.
+inline std::string part_around(std::string const& text, std::size_t place) {
+    constexpr std::size_t before = 24, most = 72;
+    if (text.size() <= most)
+        return text;
+    std::size_t const first = place > before ? place - before : 0;
+    return (first > 0 ? "..." : "") + text.substr(first, most) +
+           (first + most < text.size() ? "..." : "");
+}
+
+/// \pre both have the key
+/// \throws error as `text_of`
+inline void compare_values(object_comparison& result, saved_object const& a, saved_object const& b,
+                           std::string const& file_a, std::string const& file_b) {
+    if (a.archive == b.archive)
+        return;
+    std::string const in_a = text_of(a, file_a), in_b = text_of(b, file_b);
+    if (in_a == in_b)
+        return;
+    auto const apart = std::ranges::mismatch(in_a, in_b);
+    auto const place = static_cast<std::size_t>(apart.in1 - in_a.begin());
+    result.different.push_back({a.key, part_around(in_a, place), part_around(in_b, place)});
+}
+
+/// Runs `work`; what cannot be read of `keys` is noted.
+inline void note_unread(object_comparison& result, std::vector<std::string> const& keys,
+                        auto&& work) {
+    try {
+        work();
+    } catch (error const& problem) {
+        if (problem.code() != errc::unsupported && problem.code() != errc::limit_exceeded)
+            throw;
+        result.unread.insert(result.unread.end(), keys.begin(), keys.end());
+        if (result.why_unread.empty())
+            result.why_unread = problem.what();
+    }
+}
+
+inline void compare_common_objects(object_comparison& result, checkpoint const& a,
+                                   checkpoint const& b, std::vector<std::string> const& keys) {
+    for (checkpoint const* const one : {&a, &b})
+        if (!one->can_read_objects()) {
+            result.unread = keys;
+            result.why_unread = "values of " + one->metadata().format + " are only listed";
+            return;
+        }
+    object_map of_a, of_b;
+    note_unread(result, keys, [&] {
+        of_a = objects_by_key(a);
+        of_b = objects_by_key(b);
+        for (std::string const& key : keys)
+            note_unread(result, {key}, [&] {
+                compare_values(result, of_a.at(key), of_b.at(key), a.metadata().path.string(),
+                               b.metadata().path.string());
+            });
+    });
+}
+
+RESHARD_DECL object_comparison compare_objects(checkpoint const& a, checkpoint const& b) {
+    auto const in_a = object_keys(a), in_b = object_keys(b);
+    object_comparison result;
+    result.in_a = static_cast<index_t>(in_a.size());
+    result.in_b = static_cast<index_t>(in_b.size());
+    result.are_alike = (a.can_read_objects() && b.can_read_objects()) ||
+                       a.metadata().format == b.metadata().format;
+    if (!result.are_alike)
+        return result;
+    std::vector<std::string> both;
+    std::ranges::set_difference(in_a, in_b, std::back_inserter(result.only_a));
+    std::ranges::set_difference(in_b, in_a, std::back_inserter(result.only_b));
+    std::ranges::set_intersection(in_a, in_b, std::back_inserter(both));
+    if (!both.empty())
+        compare_common_objects(result, a, b, both);
+    return result;
 }
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b) {

@@ -57,37 +57,52 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
-/// Refuses tensors among what all ranks of a job of Megatron-Core have in common: in a checkpoint
-/// for it they would be somewhere else, and None there.
-inline void check_common_tensors(checkpoint_metadata const& source, std::string const& format) {
-    if (format != "megatron_torch_dist" || source.format != format)
-        return;
+/// What to do about values that are no tensors: another format helps only where they can be read.
+inline std::string advice_on_objects(checkpoint const& source) {
+    return std::string("; leave out what is no tensor (--no-objects)") +
+           (source.can_read_objects() ? ", or write torch_dcp" : "");
+}
+
+/// The first tensor among what all ranks of a job of Megatron-Core have in common: in a checkpoint
+/// for it that would be somewhere else, and None there.
+inline std::string const* common_tensor(checkpoint_metadata const& source) {
     for (checkpoint_tensor const& tensor : source.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
             if (source.files[shard.file].path.filename() == megatron_common_name)
-                fail(errc::unsupported, source.path.string(), ": tensor '", tensor.key, "' is in ",
-                     megatron_common_name,
-                     ", where tensors are not written; leave out what is no tensor (--no-objects, "
-                     "convert_options::objects), or write torch_dcp");
+                return &tensor.key;
+    return nullptr;
+}
+
+RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format) {
+    checkpoint_metadata const& all = source.metadata();
+    if (all.objects.empty())
+        return {};
+    if (format == "megatron_torch_dist" && all.format == format)
+        if (std::string const* const key = common_tensor(all))
+            return "tensor '" + *key + "' is in " + std::string(megatron_common_name) +
+                   ", where tensors are not written" + advice_on_objects(source);
+    bool const is_one = all.objects.size() == 1;
+    std::string const which =
+        first_and_more("'" + all.objects.front().key + "'", all.objects.size()) +
+        (is_one ? " is no tensor" : " are no tensors");
+    if (!source.can_read_objects())
+        return which + ", and values of " + all.format + " are not carried to other formats" +
+               advice_on_objects(source);
+    if (!format.empty() && written_format_of(format).has_objects)
+        return {};
+    return which + ", and " + (format.empty() ? "safetensors" : format) + " has no place for " +
+           (is_one ? "it" : "them") + advice_on_objects(source);
 }
 
 /// The values that are to be carried.
 ///
 /// \throws error with errc::unsupported where the target has no place for them
 inline std::vector<saved_object> objects_of(checkpoint const& source, convert_options const& how) {
-    auto const& all = source.metadata().objects;
-    std::string const& format = how.writing.format;
-    if (!how.objects || all.empty())
+    if (!how.objects)
         return {};
-    check_common_tensors(source.metadata(), format);
-    if (format.empty() || !written_format_of(format).has_objects)
-        fail(errc::unsupported, source.metadata().path.string(), ": '", all.front().key, "'",
-             all.size() > 1 ? " and " + std::to_string(all.size() - 1) + " more are no tensors"
-                            : " is no tensor",
-             ", and ", format.empty() ? "safetensors" : format, " has no place for ",
-             all.size() > 1 ? "them" : "it",
-             "; leave out what is no tensor (--no-objects, convert_options::objects), or write "
-             "torch_dcp");
+    std::string const lost = lost_objects(source, how.writing.format);
+    if (!lost.empty())
+        fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
     return source.read_objects();
 }
 
@@ -197,6 +212,13 @@ inline mapping mapping_of_call(convert_options const& how, checkpoint const& sou
     return (*how.program.made())(stored, wanted ? &*wanted : nullptr);
 }
 
+inline std::vector<std::string> names_of(std::vector<std::filesystem::path> const& files) {
+    std::vector<std::string> names;
+    for (std::filesystem::path const& file : files)
+        names.push_back(file.filename().string());
+    return names;
+}
+
 /// What a process makes of a call before it reads data; equal on all ranks.
 struct conversion_files {
     mapping program;
@@ -264,10 +286,15 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
         put_converted(writer.files(), pieces, bound, reader, me, world.size(), how);
         read = static_cast<index_t>(reader.bytes_read());
     });
+    std::vector<std::string> const carried = names_of(beside);
+    std::vector<std::string> kept;
+    agree_on(world, [&] {
+        if (world.rank() == 0 && how.writing.replace && !how.writing.files && !files.is_file)
+            kept = names_of(files_to_keep(target));
+        std::erase_if(kept,
+                      [&](std::string const& name) { return std::ranges::count(carried, name); });
+    });
     writer.commit(world, beside);
-    std::vector<std::string> carried;
-    for (std::filesystem::path const& file : beside)
-        carried.push_back(file.filename().string());
     return {.keys = static_cast<index_t>(files.metadata.tensors.size()),
             .bytes = data_bytes(files.metadata),
             .reused = writer.reused(),
@@ -277,6 +304,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .keys_judged = std::move(made.verdict),
             .objects = how.objects ? static_cast<index_t>(source.metadata().objects.size()) : 0,
             .carried = gather_values(world, carried).front(),
+            .kept = gather_values(world, kept).front(),
+            .aliases = files.metadata.aliases,
             .removed = gather_values(world, writer.removed()).front()};
 }
 

@@ -80,13 +80,13 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
     if (wanted)
         fail(errc::usage,
              "one file holds whole tensors, and a layout of shards is asked for; leave "
-             "out the layout, or single_file");
+             "out the layout, or write a directory");
     if (!options.numbers.empty())
         fail(errc::usage, "one file has no record, which would have the number '",
-             options.numbers.begin()->first, "'; leave out the numbers, or single_file");
+             options.numbers.begin()->first, "'; leave out the numbers, or write a directory");
     if (!options.program.empty())
-        fail(errc::usage, "one file has no record, which would have the program; leave out "
-                          "write_options.program, or single_file");
+        fail(errc::usage, "one file has no record, which would have the program's text; leave "
+                          "that out, or write a directory");
 }
 
 /// Whether each rank writes all that it holds.
@@ -118,7 +118,7 @@ inline void check_chunk_bytes(write_options const& options) {
 /// Refuses a text that no record could be read with again.
 inline void check_program(std::string const& program) {
     if (std::size_t const place = find_invalid_utf8(program); place != program.size())
-        fail(errc::usage, "write_options.program: byte ", place,
+        fail(errc::usage, "the program's text: byte ", place,
              " is not UTF-8, as all of a record is; leave the program out, or convert its text");
 }
 
@@ -138,17 +138,17 @@ inline void check_other_format(write_options const& options) {
              of_these, ", or write safetensors");
     };
     if (!options.numbers.empty())
-        refuse("the number '" + options.numbers.begin()->first + "'", "write_options.numbers");
+        refuse("the number '" + options.numbers.begin()->first + "'", "the numbers");
     if (!options.texts.empty())
         refuse("the text '" + options.texts.begin()->first + "'", "write_options.texts");
     if (!options.base.empty())
-        refuse("a delta", "write_options.base");
+        refuse("a delta", "the base");
     if (!options.program.empty())
         refuse("the program", "write_options.program");
     if (options.single_file)
         refuse("one file of safetensors", "write_options.single_file");
     if (writes_replicas(options))
-        refuse("replicas of shards", "write_options.replicas, per_rank and this_layout_only");
+        refuse("replicas of shards", "replicas, per_rank and this_layout_only");
     if (options.files_per_rank != 1)
         refuse("several files of a rank", "write_options.files_per_rank");
 }
@@ -189,9 +189,10 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
 inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
     bool const is_whole = options.format == "huggingface" || options.format == unified_format;
     if (is_whole && wanted)
-        fail(errc::usage, options.format,
-             " has whole tensors, and a layout of shards is asked for; leave out the layout (of a "
-             "save: write save_form::huggingface), or write sharded_safetensors");
+        fail(
+            errc::usage, options.format,
+            " has whole tensors, and a layout of shards is asked for; leave out the layout (a save "
+            "has the form huggingface then), or write sharded_safetensors");
 }
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
@@ -223,7 +224,9 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         return plan_file(without_keys(catalog_of(program), aliases), choices);
     }
     if (!wanted && options.format != "sharded_safetensors")
-        return plan_huggingface(without_keys(catalog_of(program), aliases), options.most_file_bytes,
+        return plan_huggingface(without_keys(catalog_of(program), aliases),
+                                options.most_file_bytes != 0 ? options.most_file_bytes
+                                                             : huggingface_file_bytes,
                                 choices);
     layout const written =
         without_keys(wanted ? *wanted : layout_of_whole(catalog_of(program)), aliases);

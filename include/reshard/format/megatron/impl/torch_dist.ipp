@@ -92,6 +92,9 @@ RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const>
                                                std::filesystem::path const& metadata) {
     std::string const version = checked_version(*files, metadata);
     std::filesystem::path const directory = metadata.parent_path();
+    if (files->find(directory / dcp_metadata_name) != file_store::kind::file)
+        fail(errc::corrupt_file, directory.string(), ": this save of Megatron-Core lost ",
+             dcp_metadata_name, ", which says where its tensors are; give another checkpoint");
     std::shared_ptr<file_store const> const below = files;
     opened_checkpoint all = open_dcp(std::move(files), directory / dcp_metadata_name);
     all.metadata.format = "megatron_torch_dist";

@@ -13,6 +13,7 @@
 #include <reshard/model/optimizer_state.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,7 +51,9 @@ inline unified_place unified_place_of(std::string const& key, layout const& targ
 class unified_planner {
 public:
     unified_planner(layout const& target, file_choices const& choices)
-        : most_bytes_(choices.most_file_bytes), files_(unified_format, target) {
+        : most_bytes_(choices.most_file_bytes != 0 ? choices.most_file_bytes
+                                                   : std::numeric_limits<index_t>::max()),
+          files_(unified_format, target) {
         for (auto& [rank, shards] : shards_by_writer(target, choices))
             for (file_shard& shard : shards) {
                 check_whole(shard);

@@ -1,0 +1,119 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# Values that are no tensors: compared by what they say, and never lost without a word.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+formats=$data/formats
+
+# differs PATTERN A B: two checkpoints differ, and the tool says it so.
+differs() {
+    checks=$((checks + 1))
+    on 1 "$tool" diff "$2" "$3" >output 2>errors
+    [ $? = 1 ] || report "diff of $2 and $3 does not end with 1"
+    grep -Eq -- "$1" output || { report "diff of $2 and $3 does not say /$1/" && cat output errors; }
+}
+
+# Files as torch.save writes them: what values say counts, not how they were pickled.
+python3 - <<'PYTHON'
+import argparse, collections, pickle, zipfile
+
+def save(name, value, protocol=2):
+    with zipfile.ZipFile(name, "w") as archive:
+        archive.writestr("x/data.pkl", pickle.dumps(value, protocol))
+
+
+def state(order=1, **changed):
+    args = argparse.Namespace()
+    for key, value in list({"seed": 3, "sizes": {"a": 1, "b": 2}, "names": {"x", "y"}}.items())[::order]:
+        setattr(args, key, value)
+    args.sizes = dict(list(args.sizes.items())[::order])
+    return {"lr": 0.1, "epoch": 3, "name": "run", "raw": b"\x00\xffz", "none": None, "args": args, **changed}
+
+save("a.pt", state())
+save("same.pt", collections.OrderedDict(state(-1)), 4)
+save("lr.pt", state(lr=0.2))
+save("whole.pt", state(epoch=3.0))
+save("raw.pt", state(raw=b"\x00\xfez"))
+other = argparse.Namespace(seed=4, sizes={"a": 1, "b": 2}, names={"x", "y"})
+save("args.pt", state(args=other, lr=0.3))
+save("more.pt", state(step=7))
+save("large.pt", state(seed=2**70))
+save("larger.pt", state(seed=2**71))
+save("none.pt", {})
+PYTHON
+succeeds 3 diff a.pt same.pt
+succeeds 1 diff a.pt same.pt --json
+expects output "d['equal'], sorted(d['objects'].items())" \
+    "(True, [('a', 6), ('b', 6), ('compared', True), ('different', []), ('only_a', []), ('only_b', []), ('unread', [])])"
+differs "^'lr': 0.1 in a.pt, 0.2 in lr.pt$" a.pt lr.pt
+differs "^'epoch': 3 in a.pt, 3.0 in whole.pt$" a.pt whole.pt
+differs "^'raw': b'.x00.xffz' in a.pt, b'.x00.xfez' in raw.pt$" a.pt raw.pt
+differs "^'args': .*'seed': 3.* in a.pt, .*'seed': 4.* in args.pt$" a.pt args.pt
+grep -q "^1 more value that is no tensor differs$" output || report "a second value that differs is not counted"
+differs "^no tensors, and only in more.pt: 'step'$" a.pt more.pt
+differs "^no tensors, and only in a.pt: 'args', .* and 2 more$" a.pt none.pt
+for ranks in 1 3; do
+    checks=$((checks + 1))
+    on $ranks "$tool" diff lr.pt more.pt --data --json >output 2>errors
+    [ $? = 1 ] || report "on $ranks: diff of other values does not end with 1"
+    expects output "d['equal'], d['first'], d['only_a'], d['only_b']" "(False, None, [], [])"
+    expects output "d['objects']['only_a'], d['objects']['only_b'], d['objects']['different']" \
+        "([], ['step'], [{'key': 'lr', 'a': '0.2', 'b': '0.1'}])"
+done
+
+# torch itself pickled these, in three ways.
+for protocol in 3 4 5; do
+    succeeds 1 diff "$formats/torch/torch-2.15/nested.pt" "$formats/torch/torch-2.15/nested_protocol$protocol.pt" --json
+    expects output "d['equal'], d['objects']['a'], d['objects']['unread']" "(True, 12, [])"
+done
+
+# What is not read is named.
+succeeds 1 diff large.pt larger.pt
+grep -q "note: not compared, .*'args', 'epoch', .* (.*number of 9 bytes, which is not carried)" errors ||
+    { report "nothing is said of values that are not read" && cat errors; }
+succeeds 1 diff "$formats/gguf/types.gguf" "$formats/gguf/types.gguf"
+grep -q "note: not compared, .* (values of gguf are only listed)" errors || report "nothing is said of a header of GGUF"
+
+# Values that are carried are what they were; a format that has none is no difference.
+succeeds 1 convert "$formats/torch/torch-2.15/nested.pt" carried --to torch_dcp
+succeeds 1 diff "$formats/torch/torch-2.15/nested.pt" carried
+[ -s errors ] && grep -q "not compared, since" errors && report "carried values are not compared"
+succeeds 1 convert "$formats/torch/torch-2.15/nested.pt" dropped --to torch_dcp --no-objects
+differs "^no tensors, and only in .*nested.pt: 'empty', .* and 8 more$" "$formats/torch/torch-2.15/nested.pt" dropped
+succeeds 1 convert "$formats/torch/torch-2.15/nested.pt" plain --no-objects
+succeeds 1 diff "$formats/torch/torch-2.15/nested.pt" plain
+grep -q "note: .*nested.pt has 12 values that are no tensors, and plain has 0 values .*: the two formats" errors ||
+    { report "values that a format has no place for are not counted" && cat errors; }
+
+# plan warns of what convert refuses, in the same words, and of nothing where it does not.
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json
+nested=$formats/torch/torch-2.15/nested.pt
+lost="'list.1.1' and 11 more are no tensors, and safetensors has no place for them; leave out .* \(--no-objects\), or write torch_dcp$"
+refuses 3 "nested.pt: $lost" convert "$nested" out/x --layout two.json
+succeeds 1 plan --source "$nested" --target two.json
+grep -Eq "^warning: .*nested.pt: $lost" errors || { report "plan does not warn of objects" && cat errors; }
+refuses 3 "1 warning" plan --source "$nested" --target two.json --strict-warnings
+for option in --no-objects "--to torch_dcp"; do
+    # shellcheck disable=SC2086 # words
+    succeeds 1 plan --source "$nested" --target two.json $option
+    grep -q "no tensor" errors && report "plan warns of objects with $option"
+done
+succeeds 1 plan --source "$nested" --target two.json --to torch_dcp --json
+expects output "[f['file'] for f in d['convert']['files_written']]" "['__0_0.distcp', '__1_0.distcp']"
+succeeds 1 convert "$nested" two --layout two.json --to torch_dcp
+checks=$((checks + 1))
+[ -e two/__1_0.distcp ] || report "plan names files that convert does not write"
+refuses 2 "one file holds whole tensors" plan --source "$nested" --target two.json --to npz
+refuses 2 "reshard plan: --to: zarr not in" plan --source "$nested" --target two.json --to zarr
+echo '{"tensors": {"w": {"dtype": "F32", "shape": [1], "shards": [{"rank": 0, "offset": [0], "shape": [1]}]}}}' >one.json
+refuses 2 "one.json: --to is the format in which a checkpoint is written" plan --source one.json --target one.json --to torch_dcp
+
+# Values that no format takes are not said to have a place in another one.
+refuses 3 "values of gguf are not carried to other formats; leave out what is no tensor \(--no-objects\)$" \
+    convert "$formats/gguf/types.gguf" out/x
+refuses 3 "values of paddle_params are not carried to other formats; leave out .* \(--no-objects\)$" \
+    convert "$formats/paddle/paddle-3.3/nested.pdparams" out/x --to torch_dcp
+
+conclude
