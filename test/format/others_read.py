@@ -57,6 +57,17 @@ def compare(what, found, lacking=()):
     return True
 
 
+def equal_values(found, wanted):
+    """Of what state dicts have: tensors, and containers of the same types."""
+    if type(found) is not type(wanted):
+        return False
+    if isinstance(wanted, dict):
+        return list(found) == list(wanted) and all(equal_values(found[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, (list, tuple)):
+        return len(found) == len(wanted) and all(map(equal_values, found, wanted))
+    return found.dtype == wanted.dtype and found.equal(wanted) if hasattr(wanted, "dtype") else found == wanted
+
+
 def without(keys):
     return "".join(f'"{key}" -> _\n' for key in keys)
 
@@ -101,7 +112,30 @@ class Checks:
             self.verdicts.append(compare(f"torch {torch.__version__}, DCP, {name}", found(state)))
         state = torch.load(self.convert("whole.pt", "torch_save"), weights_only=True)
         self.verdicts.append(compare(f"torch {torch.__version__}, torch.load", found(state)))
+        self.training(torch, dcp)
         return zeros, found
+
+    def training(self, torch, dcp):
+        """A file of torch.save as a checkpoint of DCP, which is loaded into a state dict like the one that was saved."""
+        def state_of(first):
+            model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 1))
+            adam = torch.optim.Adam([{"params": model[0].parameters(), "lr": first},
+                                     {"params": model[1].parameters(), "betas": (first, 0.5)}])
+            for parameter in model.parameters():
+                parameter.grad = torch.full_like(parameter, first)
+            adam.step()
+            return {"model": model.state_dict(), "optimizer": adam.state_dict(), "step": first, "history": [first, [2, 3]],
+                    "shape": (2, 3), "stages": [{"name": str(first), "sizes": (1, first)}, {}], "empty": {}, "none": [],
+                    "mixed": [first, [torch.full((2,), first)]]}
+
+        wanted, state = state_of(0.25), state_of(0.75)
+        torch.save(wanted, self.work / "training.pt")
+        subprocess.run([self.tool, "convert", self.work / "training.pt", self.work / "training", "--to", "torch_dcp"],
+                       check=True, capture_output=True)
+        assert not equal_values(state, wanted)
+        dcp.load(state, checkpoint_id=str(self.work / "training"))
+        self.verdicts.append(equal_values(state, wanted))
+        print(f"torch {torch.__version__}, DCP, a training state: {'equal' if self.verdicts[-1] else 'differs'}")
 
     def megatron(self):
         import torch

@@ -152,9 +152,13 @@ FLEX = {  # name: (processes, state, options of each save)
 }
 
 
+def is_tensor(value):
+    return isinstance(value, (paddle.Tensor, np.ndarray, Whole))
+
+
 def expected_flex(state):
     tensors = []
-    for path, leaf in leaves(state):
+    for path, leaf in leaves(state, is_tensor):
         if isinstance(leaf, paddle.Tensor) and not leaf._is_initialized():
             continue  # an empty tensor is left out; only flat_mapping names it
         tensors.append(entry(dotted(path), path, leaf.tensor if isinstance(leaf, Whole) else leaf))
@@ -200,7 +204,7 @@ def nested():
 
 def expected_saved(value):
     tensors, objects, same = [], [], {}
-    for path, leaf in leaves(value):
+    for path, leaf in leaves(value, is_tensor):
         if isinstance(leaf, paddle.Tensor):
             tensors.append(entry(dotted(path), path, leaf))
             same.setdefault(leaf.name, []).append(dotted(path))

@@ -66,6 +66,13 @@ def objects():
             "three": (1, 2, 3), "four": (1, 2, 3, 4), "size": torch.Size([2, 3]), "tensor": ramp(2)}
 
 
+def containers():
+    """What torch.distributed.checkpoint enters, and what it keeps as one value."""
+    return {"betas": (0.9, 0.999), "numbers": [1, 2, [3, (4,)]], "dicts": [{}, 5], "deep": [[1, [{"a": (6, 7)}]], [8]],
+            "tuple_of_dicts": ({"a": [9]},), "mixed": [1, [2, [ramp(2)]], [3]], "none": {"of": {"these": {}}},
+            "counts": collections.Counter("aab"), "default": collections.defaultdict(int, {0: 1})}
+
+
 def unusual_objects():
     """Values whose pickles name globals."""
     return {"bytes": b"\0\1\377", "dtype": torch.bfloat16, "device": torch.device("cpu"), "set": {1}, "complex": complex(1, -2),
@@ -157,6 +164,7 @@ def main():
     save("nested.pt", nested())
     save("nested_protocol4.pt", nested(), pickle_protocol=4)
     save("objects.pt", objects())
+    save("containers.pt", containers())
     save("unusual_objects.pt", unusual_objects())
     if NEW:  # the protocol is Python's, of whatever age torch is
         save("nested_protocol3.pt", nested(), pickle_protocol=3)

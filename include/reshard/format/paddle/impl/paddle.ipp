@@ -337,14 +337,15 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     whole_tensors all(std::move(files), "paddle_params", path);
     all.begin_file(path);
     std::map<std::uint64_t, std::string> firsts; // by where their elements are
-    for (named_value const& one : named_values(values)) {
+    auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
+    for (named_value const& one : named_values(values, is_array)) {
         if (one.key.starts_with("StructuredToParameterName@@")) // names of Paddle's own
             continue;
-        if (!arrays.is_array(one.value)) {
-            all.add_object(one.key);
+        std::string const key = one.key.empty() ? path.stem().string() : one.key;
+        if (!is_array(one.value)) {
+            all.add_object(key);
             continue;
         }
-        std::string const key = one.key.empty() ? path.stem().string() : one.key;
         file_tensor const tensor = arrays.array(one.value, "tensor '" + key + "'");
         auto const [known, is_new] = firsts.try_emplace(tensor.elements.begin, key);
         if (is_new || element_count(tensor.shape) == 0)

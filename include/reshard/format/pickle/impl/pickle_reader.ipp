@@ -332,6 +332,11 @@ private:
         return arguments.count == 1 && result_.values_[arguments.place].what == kind::tuple;
     }
 
+    /// True for the arguments of a class that is made of a dict.
+    bool has_one_dict(pickle_value arguments) const {
+        return arguments.count == 1 && result_.values_[arguments.place].what == kind::dict;
+    }
+
     /// A dict of another class is a dict, and a size is a tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
         std::string const what = words("byte ", code_at_, ": what is called");
@@ -347,6 +352,8 @@ private:
             refuse("makes an ordered dict of a list, as Python 2 does", errc::unsupported);
         if (is_ordered || name == "collections.defaultdict")
             return push_run(kind::dict, {});
+        if (name == "collections.Counter" && has_one_dict(arguments))
+            return push(result_.values_[arguments.place]);
         result_.objects_.push_back({callable, arguments, {}});
         push({kind::object, 0, result_.objects_.size() - 1});
     }
