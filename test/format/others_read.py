@@ -65,7 +65,19 @@ def equal_values(found, wanted):
         return list(found) == list(wanted) and all(equal_values(found[key], wanted[key]) for key in wanted)
     if isinstance(wanted, (list, tuple)):
         return len(found) == len(wanted) and all(map(equal_values, found, wanted))
-    return found.dtype == wanted.dtype and found.equal(wanted) if hasattr(wanted, "dtype") else found == wanted
+    if hasattr(wanted, "dtype"):  # of torch, or of NumPy
+        return (found.dtype, found.shape, found.tolist()) == (wanted.dtype, wanted.shape, wanted.tolist()) and \
+            str(getattr(found, "flags", "")) == str(getattr(wanted, "flags", ""))
+    return found == wanted
+
+
+def carried(value):
+    """The same as conversions carry it: each dict as a dict."""
+    if isinstance(value, dict):
+        return {key: carried(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(carried, value))
+    return value
 
 
 def without(keys):
@@ -113,6 +125,8 @@ class Checks:
         state = torch.load(self.convert("whole.pt", "torch_save"), weights_only=True)
         self.verdicts.append(compare(f"torch {torch.__version__}, torch.load", found(state)))
         self.training(torch, dcp)
+        for path in sorted((pathlib.Path(__file__).parent / "../data/formats/torch").glob("*/run_state*.pt")):
+            self.run_state(torch, dcp, path)
         return zeros, found
 
     def training(self, torch, dcp):
@@ -136,6 +150,23 @@ class Checks:
         dcp.load(state, checkpoint_id=str(self.work / "training"))
         self.verdicts.append(equal_values(state, wanted))
         print(f"torch {torch.__version__}, DCP, a training state: {'equal' if self.verdicts[-1] else 'differs'}")
+
+    def run_state(self, torch, dcp, path):
+        """Values of Python and NumPy in a file of torch.save, as a checkpoint of DCP."""
+        def blank(value):
+            if isinstance(value, dict):
+                return {key: blank(item) for key, item in value.items()}
+            return torch.zeros_like(value) if isinstance(value, torch.Tensor) else None
+
+        wanted = torch.load(path, weights_only=False)
+        target = self.work / f"{path.parent.name} {path.stem}"
+        subprocess.run([self.tool, "convert", path, target, "--to", "torch_dcp"], check=True, capture_output=True)
+        state = blank(wanted)
+        dcp.load(state, checkpoint_id=str(target))
+        different = [key for key in wanted if not equal_values(state[key], carried(wanted[key]))]
+        self.verdicts.append(not different)
+        print(f"torch {torch.__version__}, DCP, {path.parent.name}/{path.name}: "
+              f"{'equal' if not different else f'{different} differ'}")
 
     def megatron(self):
         import torch

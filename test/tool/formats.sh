@@ -46,6 +46,17 @@ grep -q 'note: carried 11 values that are no tensors' errors || report "objects 
 succeeds 1 inspect carried --json
 expects output "len(d['objects']), d['format'], 'epoch' in d['objects']" "(11, 'torch_dcp', True)"
 
+# Values of Python and NumPy are carried; what nobody knows is refused by its name.
+succeeds 1 convert "$formats/torch/torch-2.15/run_state.pt" run_state --to torch_dcp
+succeeds 1 inspect run_state --json
+python3 - output "$formats/torch/torch-2.15/run_state.pt.expected.json" <<'PYTHON' || report "other values are carried"
+import json, sys
+found, expected = (json.load(open(name)) for name in sys.argv[1:])
+sys.exit(sorted(found["objects"]) != sorted(one["key"] for one in expected["objects"]))
+PYTHON
+refuses 3 "random_state.pt: byte [0-9]+ names 'numpy.random._pickle.__randomstate_ctor', which is none of" \
+    convert "$formats/torch/torch-2.15/random_state.pt" out/random --no-objects
+
 # In the formats of torch tensors are in their global order: shards are no parts that were interleaved.
 python3 - <<'PYTHON'
 import json, struct

@@ -26,7 +26,7 @@ struct pickle_value {
         none,
         boolean,
         integer,      ///< of 64 bits at most
-        long_integer, ///< of more, whose value is not kept
+        long_integer, ///< of more, not read: where its bytes are in the file
         real,
         text,
         bytes, ///< not read: where they are in the file
@@ -41,7 +41,8 @@ struct pickle_value {
     };
 
     kind what = kind::none;
-    std::uint32_t count = 0; ///< of elements of a tuple, of bytes of a text
+    /// Of elements of a tuple, of bytes of a text; 1 for a bytearray and for a frozen set.
+    std::uint32_t count = 0;
     std::uint64_t place = 0; ///< the number itself, or where the value is
 
     bool operator==(pickle_value const&) const = default;
@@ -100,6 +101,9 @@ public:
     RESHARD_DECL bool boolean(pickle_value value, std::string_view what) const;
     RESHARD_DECL double real(pickle_value value, std::string_view what) const;
     RESHARD_DECL byte_run bytes(pickle_value value, std::string_view what) const;
+
+    /// The bytes of a whole number of more than 64 bits, in two's complement, the lowest first.
+    RESHARD_DECL byte_run long_integer(pickle_value value, std::string_view what) const;
 
     /// Of a tuple, a list, a set, or of an object that is made of a tuple.
     RESHARD_DECL std::span<pickle_value const> elements(pickle_value value,

@@ -26,7 +26,7 @@ RESHARD_DECL std::string pickle::described(pickle_value value) const {
     case kind::boolean: return value.place ? "True" : "False";
     case kind::integer:
         return "the number " + std::to_string(static_cast<std::int64_t>(value.place));
-    case kind::long_integer: return words("a number of ", value.place, " bytes");
+    case kind::long_integer: return words("a number of ", bytes_[value.place].size(), " bytes");
     case kind::real: return "the number " + std::to_string(std::bit_cast<double>(value.place));
     case kind::text: return "the text " + characters();
     case kind::bytes: return words(bytes_[value.place].size(), " bytes");
@@ -77,6 +77,12 @@ RESHARD_DECL double pickle::real(pickle_value value, std::string_view what) cons
 RESHARD_DECL byte_run pickle::bytes(pickle_value value, std::string_view what) const {
     if (value.what != pickle_value::kind::bytes)
         refuse(what, value, "bytes");
+    return bytes_[value.place];
+}
+
+RESHARD_DECL byte_run pickle::long_integer(pickle_value value, std::string_view what) const {
+    if (value.what != pickle_value::kind::long_integer)
+        refuse(what, value, "a number of more than 8 bytes");
     return bytes_[value.place];
 }
 
