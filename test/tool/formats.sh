@@ -27,6 +27,8 @@ converted 1 torch_save torch/torch-2.15/bin
 converted 3 paddle_flex paddle/paddle-3.3/flattened
 converted 1 paddle_flex paddle/paddle-3.3/safetensors
 converted 1 paddle_params paddle/paddle-3.3/model.pdparams
+converted 3 paddle_params paddle/paddle-3.3/long_protocol2.pdparams
+converted 3 paddle_params paddle/paddle-3.3/cut_protocol2.pdparams
 converted 1 npy npy/fortran.npy
 converted 1 npz npy/stored.npz
 converted 3 gguf gguf/types.gguf

@@ -95,7 +95,7 @@ def run_state():
             "paths": [pathlib.PosixPath("/data/a"), pathlib.PosixPath("b")], "args": argparse.Namespace(lr=0.5, path=pathlib.PosixPath("c")),
             "by_key": collections.defaultdict(list, {"a": [1, 2]}), "in_tuple": (collections.defaultdict(dict, {"a": {}}), collections.Counter("ab")),
             "window": collections.deque([1.5, 2.5], maxlen=4), "endless": collections.deque([(1,), 2]), "empty_deque": collections.deque(),
-            "nothing": b"", "bytes": b"\0\x80\xff", "array": bytearray(b"\1\xfe"), "range": range(2, 9, 3), "frozen": frozenset([3]),
+            "large": np.arange(-350, 350), "long": "\u00e9" * 2500, "nothing": b"", "bytes": b"\0\x80\xff", "array": bytearray(b"\1\xfe"), "range": range(2, 9, 3), "frozen": frozenset([3]),
             "huge": [2**100, -(2**100)], "tensor": ramp(2)}
 
 

@@ -93,10 +93,21 @@ BOOST_AUTO_TEST_CASE(a_size_is_its_tuple_and_an_object_has_a_state) {
 BOOST_AUTO_TEST_CASE(a_long_number_stays_in_the_file) {
     // 2**70
     pickle const all = read("\x8a\x09\0\0\0\0\0\0\0\0\x40."s);
-    BOOST_TEST((all.long_integer(all.root(), "") == byte_run{4, 13}));
+    BOOST_TEST((all.unread(all.root(), "") == byte_run{4, 13}));
     BOOST_TEST(all.described(all.root()) == "a number of 9 bytes");
     BOOST_CHECK_EXCEPTION(all.integer(all.root(), "it"), error,
                           reshard::test::mentions(errc::corrupt_file, "a number of 9 bytes"));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_text_stays_in_the_file) {
+    pickle const most = read("X\0\x10\0\0"s + std::string(4096, 'x') + ".");
+    BOOST_TEST(most.text(most.root(), "it").size() == 4096u);
+    pickle const more = read("X\1\x10\0\0"s + std::string(4097, 'x') + ".");
+    BOOST_TEST((more.unread(more.root(), "it") == byte_run{7, 4104}));
+    BOOST_CHECK_EXCEPTION(more.text(more.root(), "it"), error,
+                          reshard::test::mentions(errc::corrupt_file,
+                                                  "it should be a text of at most 4096 bytes, "
+                                                  "and is a text of 4097 bytes"));
 }
 
 BOOST_AUTO_TEST_CASE(a_counter_is_its_dict) {

@@ -6,8 +6,10 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +83,11 @@ private:
         content found;
         std::size_t const before = all_.size();
         auto const elements = values_.elements(value, key);
+        if (are_plain(elements)) { // often many numbers, which need no names
+            steps_ += elements.size();
+            all_.push_back({key, value});
+            return found;
+        }
         for (std::size_t i = 0; i < elements.size(); ++i)
             found |= walk(joined(key, std::to_string(i)), elements[i], depth + 1);
         if (value.what == kind::tuple)
@@ -90,6 +97,13 @@ private:
             all_.push_back({key, value});
         }
         return found;
+    }
+
+    bool are_plain(std::span<pickle_value const> elements) const {
+        return std::ranges::none_of(elements, [&](pickle_value one) {
+            return one.what == kind::dict || one.what == kind::list || one.what == kind::tuple ||
+                   is_tensor_(one);
+        });
     }
 
     static std::string joined(std::string const& key, std::string const& name) {

@@ -7,6 +7,8 @@
 #include <reshard/format/pickle/pickle_writer.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,10 +48,10 @@ private:
         case kind::none: return out_.none();
         case kind::boolean: return out_.boolean(value.place != 0);
         case kind::integer: return out_.integer(values_.integer(value, what_));
-        case kind::long_integer:
-            return out_.long_integer(bytes_at(values_.long_integer(value, what_)));
+        case kind::long_integer: return out_.long_integer(bytes_at(values_.unread(value, what_)));
         case kind::real: return out_.real(values_.real(value, what_));
         case kind::text: return out_.text(values_.text(value, what_));
+        case kind::long_text: return put_text(bytes_at(values_.unread(value, what_)));
         case kind::bytes: return put_bytes(value);
         case kind::tuple: return put_tuple(values_.elements(value, what_), depth);
         case kind::size: return put_made_of("torch", "Size", value, false, depth);
@@ -129,6 +131,14 @@ private:
         return bytes;
     }
 
+    void put_text(std::string const& text) {
+        if (text.size() > std::numeric_limits<std::uint32_t>::max())
+            fail(errc::limit_exceeded, values_.file(), ": ", what_, " has ", text.size(),
+                 " bytes as a text, more than a pickle of protocol 2 can have; leave out what is "
+                 "no tensor (--no-objects, convert_options::objects)");
+        out_.text(text);
+    }
+
     void put_bytes(pickle_value value) {
         byte_run const where = values_.bytes(value, what_);
         if (value.count == 0)
@@ -149,7 +159,7 @@ private:
             }
         }
         out_.call("_codecs", "encode", [&] {
-            out_.text(text);
+            put_text(text);
             out_.text("latin1");
         });
     }

@@ -12,7 +12,6 @@
 #include <boost/endian/conversion.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -41,7 +40,8 @@ public:
         reserve(input_.left());
         if (input_.byte() != static_cast<unsigned char>(pickle_code::proto))
             refuse("is not the first one of a pickle of protocol 2 or later");
-        check_protocol(input_.byte());
+        result_.protocol_ = input_.byte();
+        check_protocol(result_.protocol_);
         while (step(static_cast<pickle_code>(begin_code()))) {
         }
         result_.end_ = input_.position();
@@ -165,8 +165,8 @@ private:
     }
 
     void push_text_of(std::uint64_t bytes) {
-        if (bytes > std::numeric_limits<std::uint32_t>::max())
-            refuse("is a text of " + std::to_string(bytes) + " bytes", errc::limit_exceeded);
+        if (bytes > pickle_value::most_text_bytes)
+            return push_skipped(kind::long_text, bytes);
         std::size_t const place = result_.characters_.size();
         input_.append(result_.characters_, bytes);
         push({kind::text, static_cast<std::uint32_t>(bytes), place});
