@@ -58,6 +58,29 @@ def compare(what, found, lacking=(), tensors=TENSORS):
     return True
 
 
+def equal_values(found, wanted):
+    """Of what state dicts have: tensors, and containers of the same types."""
+    if type(found) is not type(wanted):
+        return False
+    if isinstance(wanted, dict):
+        return list(found) == list(wanted) and all(equal_values(found[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, (list, tuple)):
+        return len(found) == len(wanted) and all(map(equal_values, found, wanted))
+    if hasattr(wanted, "dtype"):  # of torch, or of NumPy
+        return (found.dtype, found.shape, found.tolist()) == (wanted.dtype, wanted.shape, wanted.tolist()) and \
+            str(getattr(found, "flags", "")) == str(getattr(wanted, "flags", ""))
+    return found == wanted
+
+
+def carried(value):
+    """The same as conversions carry it: each dict as a dict."""
+    if isinstance(value, dict):
+        return {key: carried(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(carried, value))
+    return value
+
+
 def without(keys):
     return "".join(f'"{key}" -> _\n' for key in keys)
 
@@ -102,7 +125,49 @@ class Checks:
             self.verdicts.append(compare(f"torch {torch.__version__}, DCP, {name}", found(state)))
         state = torch.load(self.convert("whole.pt", "torch_save"), weights_only=True)
         self.verdicts.append(compare(f"torch {torch.__version__}, torch.load", found(state)))
+        self.training(torch, dcp)
+        for path in sorted((pathlib.Path(__file__).parent / "../data/formats/torch").glob("*/run_state*.pt")):
+            self.run_state(torch, dcp, path)
         return zeros, found
+
+    def training(self, torch, dcp):
+        """A file of torch.save as a checkpoint of DCP, which is loaded into a state dict like the one that was saved."""
+        def state_of(first):
+            model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 1))
+            adam = torch.optim.Adam([{"params": model[0].parameters(), "lr": first},
+                                     {"params": model[1].parameters(), "betas": (first, 0.5)}])
+            for parameter in model.parameters():
+                parameter.grad = torch.full_like(parameter, first)
+            adam.step()
+            return {"model": model.state_dict(), "optimizer": adam.state_dict(), "step": first, "history": [first, [2, 3]],
+                    "shape": (2, 3), "stages": [{"name": str(first), "sizes": (1, first)}, {}], "empty": {}, "none": [],
+                    "mixed": [first, [torch.full((2,), first)]]}
+
+        wanted, state = state_of(0.25), state_of(0.75)
+        torch.save(wanted, self.work / "training.pt")
+        subprocess.run([self.tool, "convert", self.work / "training.pt", self.work / "training", "--to", "torch_dcp"],
+                       check=True, capture_output=True)
+        assert not equal_values(state, wanted)
+        dcp.load(state, checkpoint_id=str(self.work / "training"))
+        self.verdicts.append(equal_values(state, wanted))
+        print(f"torch {torch.__version__}, DCP, a training state: {'equal' if self.verdicts[-1] else 'differs'}")
+
+    def run_state(self, torch, dcp, path):
+        """Values of Python and NumPy in a file of torch.save, as a checkpoint of DCP."""
+        def blank(value):
+            if isinstance(value, dict):
+                return {key: blank(item) for key, item in value.items()}
+            return torch.zeros_like(value) if isinstance(value, torch.Tensor) else None
+
+        wanted = torch.load(path, weights_only=False)
+        target = self.work / f"{path.parent.name} {path.stem}"
+        subprocess.run([self.tool, "convert", path, target, "--to", "torch_dcp"], check=True, capture_output=True)
+        state = blank(wanted)
+        dcp.load(state, checkpoint_id=str(target))
+        different = [key for key in wanted if not equal_values(state[key], carried(wanted[key]))]
+        self.verdicts.append(not different)
+        print(f"torch {torch.__version__}, DCP, {path.parent.name}/{path.name}: "
+              f"{'equal' if not different else f'{different} differ'}")
 
     def megatron(self):
         import torch

@@ -118,8 +118,11 @@ int load_all(open_options const& how) {
     for (auto const& description : descriptions())
         if (auto const tensors = readable(description)) {
             checkpoint const opened = open_checkpoint(world(), described_by(description), how);
+            bool const is_text =
+                description.string().find("protocol2.pdparams") != std::string::npos;
             BOOST_TEST_CONTEXT(description)
-            BOOST_TEST(opened.is_mapped() == (how.mapped && !opened.metadata().files.empty()));
+            BOOST_TEST(opened.is_mapped() ==
+                       (how.mapped && !is_text && !opened.metadata().files.empty()));
             wanted_columns want(*tensors);
             load(world(), opened, want.shards(), {.program = under_new_names()});
             BOOST_TEST_CONTEXT(description)

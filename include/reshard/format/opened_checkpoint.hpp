@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ struct opened_checkpoint {
     std::function<std::vector<saved_object>()> read_objects{};
 };
 
-/// Puts together a checkpoint of whole tensors, which are anywhere in its files.
+/// Puts together a checkpoint of whole tensors, which are anywhere in its files: each at one place,
+/// or in parts of its elements.
 class whole_tensors {
 public:
     RESHARD_DECL whole_tensors(std::shared_ptr<file_store const> files, std::string_view format,
@@ -45,6 +47,13 @@ public:
     /// \throws error with errc::corrupt_file for a key that stands twice; it names the file
     RESHARD_DECL void add(std::string key, file_tensor const& tensor);
 
+    /// Adds a tensor of the last file whose elements, in row-major order, are those of `parts`.
+    ///
+    /// \pre each of the parts has one axis, and the first one's data type, and all of them as many
+    ///      elements as the shape
+    RESHARD_DECL void add(std::string key, index_vector const& shape,
+                          std::span<file_tensor const> parts);
+
     /// Adds another name of a tensor.
     RESHARD_DECL void add_alias(std::string alias, std::string const& key);
 
@@ -56,6 +65,8 @@ public:
 private:
     void check_new(std::string const& key);
     void end_file();
+    checkpoint_tensor& begin_tensor(std::string key, data_type dtype, index_vector const& shape);
+    checkpoint_shard& add_shard(checkpoint_tensor& tensor, file_tensor const& place);
 
     std::shared_ptr<file_store const> files_;
     checkpoint_metadata result_;

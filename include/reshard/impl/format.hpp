@@ -38,8 +38,10 @@
 #include <reshard/format/numpy/impl/npy_plan.ipp>
 #include <reshard/format/paddle/impl/paddle.ipp>
 #include <reshard/format/paddle/impl/paddle_plan.ipp>
+#include <reshard/format/paddle/impl/paddle_saved.ipp>
 #include <reshard/format/paddle/impl/unified.ipp>
 #include <reshard/format/paddle/impl/unified_plan.ipp>
+#include <reshard/format/pickle/impl/encoded_bytes.ipp>
 #include <reshard/format/pickle/impl/pickle.ipp>
 #include <reshard/format/pickle/impl/pickle_copy.ipp>
 #include <reshard/format/pickle/impl/pickle_reader.ipp>

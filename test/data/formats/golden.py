@@ -7,7 +7,6 @@
 the tensors in memory, before they are saved.
 """
 
-import collections
 import json
 
 CODES = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
@@ -36,16 +35,27 @@ def torch_view(tensor):
             tensor.is_conj(), tensor.is_neg())
 
 
-def leaves(value, path=()):
-    """Pairs of path and value. Dicts, lists and tuples are entered where they hold anything."""
-    if type(value) in (dict, collections.OrderedDict, collections.defaultdict) and value:
-        for key, item in value.items():
-            yield from leaves(item, path + (key,))
-    elif type(value) in (list, tuple) and value:
-        for position, item in enumerate(value):
-            yield from leaves(item, path + (position,))
-    else:
+def has_tensor(value, is_tensor):
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return is_tensor(value) or any(has_tensor(item, is_tensor) for item in items)
+
+
+def is_entered(value, is_tensor):
+    """Dicts are; lists of anything that is entered or a tensor; tuples that have a tensor somewhere."""
+    if isinstance(value, dict):
+        return True
+    if isinstance(value, list):
+        return any(is_tensor(item) or is_entered(item, is_tensor) for item in value)
+    return isinstance(value, tuple) and has_tensor(value, is_tensor)
+
+
+def leaves(value, is_tensor, path=()):
+    """Pairs of path and value of what is not entered."""
+    if not is_entered(value, is_tensor):
         yield path, value
+        return
+    for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(item, is_tensor, path + (step,))
 
 
 def dotted(path):
@@ -59,12 +69,34 @@ def tensor_entry(key, path, code, shape, data):
     return {**entry, "dtype": code, "shape": list(shape), "bytes": data.hex()}
 
 
+def is_torch_tensor(value):
+    import torch
+    return isinstance(value, torch.Tensor)
+
+
+def check_torch_agrees(value):
+    """That torch itself takes a state dict apart in this way. Until 2.3 it did not, and tuples are one value to it."""
+    try:
+        from torch.distributed.checkpoint._traverse import traverse_state_dict_v_2_3  # there is a newer one
+    except ImportError:
+        return
+    from torch.distributed.checkpoint._nested_dict import flatten_state_dict
+    if isinstance(value, dict) and not enters_tuples(value):
+        names, found = list(flatten_state_dict(value)[0]), [dotted(path) for path, _ in leaves(value, is_torch_tensor)]
+        assert names == found, (names, found)
+
+
+def enters_tuples(value):
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return isinstance(value, tuple) and has_tensor(value, is_torch_tensor) or any(enters_tuples(item) for item in items)
+
+
 def expect_torch(value, **more):
     """What is in nested containers of tensors and objects."""
-    import torch
     tensors, objects, views = [], [], {}
-    for path, leaf in leaves(value):
-        if isinstance(leaf, torch.Tensor):
+    check_torch_agrees(value)
+    for path, leaf in leaves(value, is_torch_tensor):
+        if is_torch_tensor(leaf):
             tensors.append(tensor_entry(dotted(path), path, torch_code(leaf.dtype), leaf.shape, torch_bytes(leaf)))
             views.setdefault(torch_view(leaf), []).append(dotted(path))
         else:

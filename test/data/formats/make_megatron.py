@@ -33,7 +33,7 @@ from megatron.core import dist_checkpointing
 import megatron.core.dist_checkpointing.strategies.filesystem_async as filesystem_async
 from megatron.core.dist_checkpointing.mapping import ShardedObject, ShardedTensor, ShardedTensorFactory
 
-from golden import dotted, leaves, tensor_entry, torch_bytes, torch_code, write_expected
+from golden import dotted, is_torch_tensor, leaves, tensor_entry, torch_bytes, torch_code, write_expected
 
 class Threads:
     """In place of the processes that it starts for writing, which would inherit locks of gloo's threads."""
@@ -187,7 +187,7 @@ def write_case(directory, name):
     dist_checkpointing.save(save.state, path, **options)
     if dist.get_rank() == 0:
         common = []
-        for at, leaf in leaves({**values, **options}):
+        for at, leaf in leaves({**values, **options}, is_torch_tensor):
             if isinstance(leaf, torch.Tensor):
                 common.append({**tensor_entry(dotted(at), at, torch_code(leaf.dtype), leaf.shape, torch_bytes(leaf))})
             else:

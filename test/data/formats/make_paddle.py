@@ -24,7 +24,7 @@ import paddle.distributed as dist
 from paddle.distributed.flex_checkpoint.dcp.save_state_dict import save_state_dict
 from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedWeight
 
-from golden import CODES, dotted, leaves, refuse, tensor_entry, write_expected
+from golden import CODES, dotted, leaves, tensor_entry, write_expected
 
 WRITER = {"writer": "paddlepaddle " + paddle.__version__}
 NAME = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}  # as which NumPy has them
@@ -152,9 +152,13 @@ FLEX = {  # name: (processes, state, options of each save)
 }
 
 
+def is_tensor(value):
+    return isinstance(value, (paddle.Tensor, np.ndarray, Whole))
+
+
 def expected_flex(state):
     tensors = []
-    for path, leaf in leaves(state):
+    for path, leaf in leaves(state, is_tensor):
         if isinstance(leaf, paddle.Tensor) and not leaf._is_initialized():
             continue  # an empty tensor is left out; only flat_mapping names it
         tensors.append(entry(dotted(path), path, leaf.tensor if isinstance(leaf, Whole) else leaf))
@@ -200,7 +204,7 @@ def nested():
 
 def expected_saved(value):
     tensors, objects, same = [], [], {}
-    for path, leaf in leaves(value):
+    for path, leaf in leaves(value, is_tensor):
         if isinstance(leaf, paddle.Tensor):
             tensors.append(entry(dotted(path), path, leaf))
             same.setdefault(leaf.name, []).append(dotted(path))
@@ -211,15 +215,36 @@ def expected_saved(value):
     return {**WRITER, "tensors": tensors, "aliases": [keys for keys in same.values() if len(keys) > 1], "objects": objects}
 
 
+def long_texts():
+    """Elements that protocol 2 has as texts of several kilobytes, with bytes of all values."""
+    return {"bytes": ramp(5000, dtype="uint8"), "numbers": ramp(1500, first=-700), "text": "\u00e9" * 3000,
+            "fortran": np.asfortranarray(np.arange(-1500, 1500, dtype="int16").reshape(50, 60)), "bits": ramp(2100, dtype="bfloat16")}
+
+
+def cut_above(most_bytes):
+    """Paddle cuts arrays of a GiB; here, of so many bytes."""
+    function = paddle.framework.io_utils._unpack_saved_dict
+    constants = tuple(most_bytes if one == 2**30 - 1 else one for one in function.__code__.co_consts)
+    assert most_bytes in constants
+    function.__code__ = function.__code__.replace(co_consts=constants)
+
+
 def write_saved(directory, name):
     """Files of paddle.save. Its Adam gives moments the names of variables, which are counted in each process."""
     net, adam = layer()
     values = {"model.pdparams": (net.state_dict(), 4), "model.pdopt": (adam.state_dict(), 4), "nested.pdparams": (nested(), 4),
-              "nested_protocol2.pdparams": (nested(), 2), "tensor.pdparams": (ramp(2, 3), 4)}
+              "nested_protocol2.pdparams": (nested(), 2), "tensor.pdparams": (ramp(2, 3), 4),
+              "model_protocol2.pdparams": (net.state_dict(), 2), "long_protocol2.pdparams": (long_texts(), 2)}
     for file, (value, protocol) in values.items():
         path = os.path.join(directory, file)
         paddle.save(value, path, protocol=protocol)
-        write_expected(path, refuse("elements as text, as protocol 2 has them", **WRITER) if protocol == 2 else expected_saved(value))
+        write_expected(path, expected_saved(value))
+    cut_above(11)  # 2 elements of 32 bits
+    for protocol in (2, 3):
+        path = os.path.join(directory, f"cut_protocol{protocol}.pdparams")
+        paddle.save(net.state_dict(), path, protocol=protocol)
+        assert b"UnpackBigParamInfor@@" in open(path, "rb").read()
+        write_expected(path, expected_saved(net.state_dict()))
 
 
 # ---- cases

@@ -12,11 +12,14 @@ import argparse
 import collections
 import json
 import os
+import pathlib
+import random
 import sys
 import warnings
 
 warnings.filterwarnings("ignore")
 
+import numpy as np
 import torch
 
 from golden import expect_torch, refuse, write_expected
@@ -66,11 +69,34 @@ def objects():
             "three": (1, 2, 3), "four": (1, 2, 3, 4), "size": torch.Size([2, 3]), "tensor": ramp(2)}
 
 
+def containers():
+    """What torch.distributed.checkpoint enters, and what it keeps as one value."""
+    return {"betas": (0.9, 0.999), "numbers": [1, 2, [3, (4,)]], "dicts": [{}, 5], "deep": [[1, [{"a": (6, 7)}]], [8]],
+            "tuple_of_dicts": ({"a": [9]},), "mixed": [1, [2, [ramp(2)]], [3]], "none": {"of": {"these": {}}},
+            "counts": collections.Counter("aab"), "default": collections.defaultdict(int, {0: 1})}
+
+
 def unusual_objects():
     """Values whose pickles name globals."""
     return {"bytes": b"\0\1\377", "dtype": torch.bfloat16, "device": torch.device("cpu"), "set": {1}, "complex": complex(1, -2),
             "default": collections.defaultdict(int, {"a": 1}), "counter": collections.Counter("aab"), "tensor": ramp(2),
             "namespace": argparse.Namespace(lr=0.5, layers=[1, 2])}
+
+
+def run_state():
+    """What is beside tensors in checkpoints of training programs."""
+    random.seed(7)
+    np.random.seed(7)
+    return {"python": random.getstate(), "numpy": np.random.get_state(), "generator": np.random.default_rng(7).bit_generator.state,
+            "best": np.float64(0.5), "steps": np.int64(9), "done": np.bool_(True), "name": np.str_("run"),
+            "history": np.arange(6, dtype="float32").reshape(2, 3), "fortran": np.asfortranarray(np.arange(6).reshape(2, 3)),
+            "strided": np.arange(8)[::2], "none": np.zeros((0, 3)), "scalar": np.array(2.5), "types": np.dtype("<f4"),
+            "objects": np.array(["a", None], dtype=object), "record": np.zeros(2, dtype=[("id", "i4"), ("loss", "f8")]),
+            "paths": [pathlib.PosixPath("/data/a"), pathlib.PosixPath("b")], "args": argparse.Namespace(lr=0.5, path=pathlib.PosixPath("c")),
+            "by_key": collections.defaultdict(list, {"a": [1, 2]}), "in_tuple": (collections.defaultdict(dict, {"a": {}}), collections.Counter("ab")),
+            "window": collections.deque([1.5, 2.5], maxlen=4), "endless": collections.deque([(1,), 2]), "empty_deque": collections.deque(),
+            "large": np.arange(-350, 350), "long": "\u00e9" * 2500, "nothing": b"", "bytes": b"\0\x80\xff", "array": bytearray(b"\1\xfe"), "range": range(2, 9, 3), "frozen": frozenset([3]),
+            "huge": [2**100, -(2**100)], "tensor": ramp(2)}
 
 
 class Net(torch.nn.Module):
@@ -157,6 +183,12 @@ def main():
     save("nested.pt", nested())
     save("nested_protocol4.pt", nested(), pickle_protocol=4)
     save("objects.pt", objects())
+    save("containers.pt", containers())
+    save("run_state.pt", run_state())
+    save("numpy.pt", {"weight": ramp(2).numpy()})  # an array of NumPy is no tensor
+    save("run_state_protocol4.pt", run_state(), pickle_protocol=4)
+    save("run_state_protocol5.pt", run_state(), pickle_protocol=5)
+    save_refused("random_state.pt", {"rng": np.random.RandomState(7)}, "global numpy.random._pickle.__randomstate_ctor")
     save("unusual_objects.pt", unusual_objects())
     if NEW:  # the protocol is Python's, of whatever age torch is
         save("nested_protocol3.pt", nested(), pickle_protocol=3)
@@ -195,7 +227,6 @@ def main():
     save_refused("quantized.pt", {"weight": torch.quantize_per_tensor(ramp(2), 0.5, 0, torch.qint8)},
                  "global torch._utils._rebuild_qtensor")
     save_refused("meta.pt", {"weight": torch.empty(2, device="meta")}, "global torch._utils._rebuild_meta_tensor_no_storage")
-    save_refused("numpy.pt", {"weight": ramp(2).numpy()}, "global numpy.core.multiarray._reconstruct (numpy 2: numpy._core)")
 
 
 main()

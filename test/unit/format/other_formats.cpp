@@ -7,6 +7,8 @@
 #include <reshard/os/file_bytes.hpp>
 
 #include "support/described_checkpoint.hpp"
+#include "support/says.hpp"
+#include "temporary_directory.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -128,6 +130,19 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_read) {
             BOOST_TEST((opened.metadata.aliases == expected_aliases(expected)));
             BOOST_TEST((objects_in(opened) == expected_objects(expected)));
         }
+}
+
+BOOST_AUTO_TEST_CASE(parts_of_an_array_that_do_not_fit_it_are_refused) {
+    std::string text = read_text_file(fs::path(RESHARD_TEST_DATA) /
+                                      "formats/paddle/paddle-3.3/cut_protocol3.pdparams");
+    std::size_t const shape = text.find("K\x02K\x03\x86", text.find("OriginShape"));
+    BOOST_TEST_REQUIRE(shape != text.npos);
+    text[shape + 3] = 4;
+    temporary_directory const directory;
+    BOOST_CHECK_EXCEPTION(read_all(directory.write("cut.pdparams", text)), error,
+                          mentions(errc::corrupt_file,
+                                   "cut.pdparams: tensor '0.weight': its 3 parts have 6 elements, "
+                                   "and [2, 4] has 8"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <reshard/format/pickle/pickle.hpp>
 
 #include "memory_file.hpp"
+#include "support/says.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +18,7 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace std::string_literals;
 
-constexpr std::string_view names[] = {"torch.Size", "collections.OrderedDict", "torch.*"};
+constexpr std::string_view names[] = {"torch.Size", "collections.*", "torch.*"};
 
 pickle read(std::string const& codes) {
     reshard::test::memory_file const file("\x80\x04"s + codes);
@@ -87,6 +88,49 @@ BOOST_AUTO_TEST_CASE(a_size_is_its_tuple_and_an_object_has_a_state) {
     BOOST_TEST(all.integer(extents[1], "") == 3);
     BOOST_TEST(all.is_made_by(both[1], "torch.device"));
     BOOST_TEST(all.integer(all.member(both[1], "x", ""), "") == 9);
+}
+
+BOOST_AUTO_TEST_CASE(a_long_number_stays_in_the_file) {
+    // 2**70
+    pickle const all = read("\x8a\x09\0\0\0\0\0\0\0\0\x40."s);
+    BOOST_TEST((all.unread(all.root(), "") == byte_run{4, 13}));
+    BOOST_TEST(all.described(all.root()) == "a number of 9 bytes");
+    BOOST_CHECK_EXCEPTION(all.integer(all.root(), "it"), error,
+                          reshard::test::mentions(errc::corrupt_file, "a number of 9 bytes"));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_text_stays_in_the_file) {
+    pickle const most = read("X\0\x10\0\0"s + std::string(4096, 'x') + ".");
+    BOOST_TEST(most.text(most.root(), "it").size() == 4096u);
+    pickle const more = read("X\1\x10\0\0"s + std::string(4097, 'x') + ".");
+    BOOST_TEST((more.unread(more.root(), "it") == byte_run{7, 4104}));
+    BOOST_CHECK_EXCEPTION(more.text(more.root(), "it"), error,
+                          reshard::test::mentions(errc::corrupt_file,
+                                                  "it should be a text of at most 4096 bytes, "
+                                                  "and is a text of 4097 bytes"));
+}
+
+BOOST_AUTO_TEST_CASE(a_counter_is_its_dict) {
+    pickle const all = read("ccollections\nCounter\n}\x8c\x01\x61K\x02s\x85R."s);
+    BOOST_TEST(all.integer(all.at(all.root(), "a", ""), "") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_deque_is_made_of_the_list_of_what_is_added) {
+    // deque([1, 2]) and deque([1, 2], maxlen=4): of nothing, and of () and 4, and then 1 and 2.
+    for (std::string const arguments : {")", ")K\x04\x86"}) {
+        pickle const all = read("ccollections\ndeque\n" + arguments + "RK\x01\x61(K\x02\x65.");
+        BOOST_TEST(all.is_made_by(all.root(), "collections.deque"));
+        auto const made_of = all.elements(all.object(all.root(), "").arguments, "");
+        BOOST_TEST_REQUIRE(made_of.size() == 2u);
+        auto const elements = all.elements(made_of[0], "");
+        BOOST_TEST_REQUIRE(elements.size() == 2u);
+        BOOST_TEST(all.integer(elements[1], "") == 2);
+        BOOST_TEST((made_of[1].what == pickle_value::kind::none) == (arguments == ")"));
+    }
+    BOOST_TEST(refusal("ccollections\ndeque\nK\x01\x85RK\x01\x61.") ==
+               "p: byte 27 adds to the number 1, which is no list");
+    BOOST_TEST(refusal("ctorch\ndevice\n)RK\x01\x61.") ==
+               "p: byte 20 adds to an object of 'torch.device', which is no list");
 }
 
 BOOST_AUTO_TEST_CASE(bytes_stay_in_the_file) {

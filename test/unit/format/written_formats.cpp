@@ -117,6 +117,34 @@ BOOST_AUTO_TEST_CASE(the_copy_of_a_pickle_says_the_same) {
     BOOST_TEST(again.integer(again.member(name, "x", "n"), "n") == 5);
 }
 
+BOOST_AUTO_TEST_CASE(the_copy_of_what_stays_in_the_file_has_its_bytes) {
+    // (2**70, bytearray(b'\x80'), frozenset({1}), b'') of protocol 5.
+    std::string const source = "\x80\x05(\x8a\x09\0\0\0\0\0\0\0\0\x40\x96\x01\0\0\0\0\0\0\0\x80"
+                               "(K\x01\x91"
+                               "C\0t."s;
+    memory_file const file(source);
+    pickle const values(file, "p", {0, source.size()}, {});
+    // As pickletools of Python names them: PROTO, MARK, LONG1, GLOBAL, BINPUT, MARK, ...
+    BOOST_TEST((copy_of(values.root(), values, file, "it") ==
+                "\x80\x02(\x8a\x09\0\0\0\0\0\0\0\0\x40"
+                "c__builtin__\nbytearray\nq\0("
+                "c_codecs\nencode\nq\1(X\2\0\0\0\xc2\x80q\2X\6\0\0\0latin1q\3tRtR"
+                "c__builtin__\nfrozenset\nq\4(](K\1etR"
+                "h\1(X\0\0\0\0q\5h\3tRt."s));
+}
+
+BOOST_AUTO_TEST_CASE(what_functions_of_torch_make_has_no_copy) {
+    std::string const source = "\x80\x02](ctorch\ndevice\nX\3\0\0\0cpu\x85Rctorch\nload\n)Re."s;
+    std::string_view const allowed[] = {"torch.*"};
+    memory_file const file(source);
+    pickle const values(file, "p", {0, source.size()}, allowed);
+    BOOST_CHECK_EXCEPTION(copy_of(values.root(), values, file, "object 'o'"), error,
+                          mentions(errc::unsupported,
+                                   "p: object 'o' has an object of 'torch.load', which is not "
+                                   "carried; leave out what is no tensor (--no-objects, "
+                                   "convert_options::objects)"));
+}
+
 BOOST_AUTO_TEST_CASE(a_value_within_itself_has_no_copy) {
     std::string const source = "\x80\x04]\x94h\0a."s; // l = []; l.append(l)
     memory_file const file(source);

@@ -46,22 +46,43 @@ RESHARD_DECL void whole_tensors::check_new(std::string const& key) {
              known->second == path ? "" : ", the first time in " + known->second.string());
 }
 
-RESHARD_DECL void whole_tensors::add(std::string key, file_tensor const& tensor) {
+RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, data_type dtype,
+                                                            index_vector const& shape) {
     check_new(key);
-    std::uint64_t const begin = last_.bytes;
-    last_.bytes +=
-        static_cast<std::uint64_t>(byte_count(element_count(tensor.shape), tensor.dtype));
-    last_.shards.push_back({begin, tensor.dtype, tensor.shape});
-    places_.push_back(tensor.elements);
     checkpoint_tensor& added = result_.tensors.emplace_back();
     added.key = std::move(key);
-    added.dtype = tensor.dtype;
-    added.shape = tensor.shape;
-    checkpoint_shard& shard = added.shards.emplace_back();
+    added.dtype = dtype;
+    added.shape = shape;
+    return added;
+}
+
+/// Adds a shard of the whole tensor that is at a place of the last file.
+RESHARD_DECL checkpoint_shard& whole_tensors::add_shard(checkpoint_tensor& tensor,
+                                                        file_tensor const& place) {
+    checkpoint_shard& shard = tensor.shards.emplace_back();
     shard.file = static_cast<holder_t>(result_.files.size() - 1);
     shard.region = packed_box(whole(tensor.shape));
-    shard.begin = begin;
+    shard.begin = last_.bytes;
+    last_.shards.push_back({last_.bytes, place.dtype, place.shape});
+    last_.bytes += static_cast<std::uint64_t>(byte_count(element_count(place.shape), place.dtype));
     shard.end = last_.bytes;
+    places_.push_back(place.elements);
+    return shard;
+}
+
+RESHARD_DECL void whole_tensors::add(std::string key, file_tensor const& tensor) {
+    add_shard(begin_tensor(std::move(key), tensor.dtype, tensor.shape), tensor);
+}
+
+RESHARD_DECL void whole_tensors::add(std::string key, index_vector const& shape,
+                                     std::span<file_tensor const> parts) {
+    checkpoint_tensor& added = begin_tensor(std::move(key), parts.front().dtype, shape);
+    index_t begin = 0;
+    for (file_tensor const& part : parts) {
+        index_t const end = begin + part.shape[0];
+        add_shard(added, part).flat = flat_range{begin, end};
+        begin = end;
+    }
 }
 
 RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const& key) {

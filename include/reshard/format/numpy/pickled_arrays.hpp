@@ -6,6 +6,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/numpy/npy.hpp>
+#include <reshard/format/pickle/encoded_bytes.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -23,13 +24,17 @@ namespace reshard::detail {
 /// Arrays of NumPy in a pickle.
 class pickled_arrays {
 public:
-    explicit pickled_arrays(pickle const& values) : values_(values) {}
+    /// \param encoded gets the bytes that are texts; without it they are refused
+    explicit pickled_arrays(pickle const& values, files_with_encoded_bytes* encoded = nullptr)
+        : values_(values), encoded_(encoded) {}
 
     bool is_array(pickle_value value) const {
         value = without_name(value);
         return is_reconstructed(value) || is_of_buffer(value);
     }
 
+    /// Where an array is in the file, or in that of `files_with_encoded_bytes`.
+    ///
     /// \pre `is_array(value)`
     file_tensor array(pickle_value value, std::string const& what) const {
         value = without_name(value);
@@ -91,23 +96,43 @@ private:
     file_tensor placed(pickle_value dtype, pickle_value shape, pickle_value bytes, bool is_fortran,
                        std::string const& what) const {
         file_tensor result{type_of(dtype, what), torch_extents(values_, shape, what), {}};
-        if (values_.is_made_by(bytes, "_codecs.encode"))
-            fail(errc::unsupported, values_.file(), ": ", what,
-                 ": its elements are text, as protocol 2 has them; save it with protocol 4");
-        byte_run const there = values_.bytes(bytes, what + ": the elements");
         std::string const named = values_.file() + ": " + what + ": ";
         index_t const elements = element_count_of(result.shape, [&] { return named; });
         auto const needed = static_cast<std::uint64_t>(byte_count(elements, result.dtype));
-        if (there.size() != needed)
-            fail(errc::corrupt_file, named, result.dtype, " ", result.shape, " has ", needed,
-                 " bytes, and ", there.size(), " are there");
-        result.elements = {there.begin, is_fortran && elements > 0
-                                            ? column_major_strides(result.shape)
-                                            : row_major_strides(result.shape)};
+        result.elements = {place_of(bytes, needed, what), is_fortran && elements > 0
+                                                              ? column_major_strides(result.shape)
+                                                              : row_major_strides(result.shape)};
         return result;
     }
 
+    /// Where as many bytes begin; those of protocol 2 are a text, or what makes none.
+    std::uint64_t place_of(pickle_value bytes, std::uint64_t needed,
+                           std::string const& what) const {
+        if (values_.is_made_by(bytes, "_codecs.encode"))
+            return place_of_text(bytes, needed, what);
+        bool const is_empty = values_.is_made_by(bytes, "__builtin__.bytes") &&
+                              values_.elements(values_.object(bytes, what).arguments, what).empty();
+        byte_run const there =
+            is_empty ? byte_run{} : values_.bytes(bytes, what + ": the elements");
+        if (there.size() != needed)
+            fail(errc::corrupt_file, values_.file(), ": ", what, ": its shape and type need ",
+                 needed, " bytes, and ", there.size(), " are there");
+        return there.begin;
+    }
+
+    std::uint64_t place_of_text(pickle_value encoded, std::uint64_t needed,
+                                std::string const& what) const {
+        auto const parts = parts_of(values_.object(encoded, what).arguments, 2, encoded, what);
+        if (!encoded_)
+            fail(errc::unsupported, values_.file(), ": ", what,
+                 ": its elements are text, as protocol 2 has them; save it with protocol 4");
+        if (values_.text(parts[1], what) != "latin1")
+            values_.refuse(what + ": the encoding of its elements", parts[1], "'latin1'");
+        return encoded_->add(values_, parts[0], needed, what);
+    }
+
     pickle const& values_;
+    files_with_encoded_bytes* encoded_;
 };
 
 } // namespace reshard::detail

@@ -36,9 +36,11 @@ RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const
                                                 std::filesystem::path const& metadata);
 
 /// The tensors of a file of `paddle.save`: `.pdparams`, `.pdopt`. Those in dicts and lists have
-/// names with dots. Elements of 16 bits without a sign are bfloat16: Paddle has no others.
+/// names with dots. Elements of 16 bits without a sign are bfloat16: Paddle has no others. Those of
+/// protocol 2 are text, and decoded when they are read. What Paddle cut, as it does above a GiB in
+/// files of protocol 2 and 3, is one tensor.
 ///
-/// \throws error with errc::unsupported for a file of protocol 2, whose elements are text
+/// \throws error with errc::corrupt_file for parts of a tensor that do not fit it
 RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& path);
 
@@ -63,6 +65,7 @@ RESHARD_DECL checkpoint_plan plan_paddle_flex(layout const& target, file_choices
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/paddle/impl/paddle.ipp>
 #include <reshard/format/paddle/impl/paddle_plan.ipp>
+#include <reshard/format/paddle/impl/paddle_saved.ipp>
 #endif
 
 #endif

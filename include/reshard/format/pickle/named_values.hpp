@@ -6,7 +6,10 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +28,10 @@ struct named_value {
 /// What is in the dicts and lists of a file, tensors and other values, in their order.
 class value_walk {
 public:
-    explicit value_walk(pickle const& values) : values_(values) {}
+    using predicate = std::function<bool(pickle_value)>;
+
+    value_walk(pickle const& values, predicate const& is_tensor)
+        : values_(values), is_tensor_(is_tensor) {}
 
     std::vector<named_value> all() {
         walk("", values_.root(), 0);
@@ -38,26 +44,66 @@ private:
     /// Deeper than any state, and values within values more often than any.
     static constexpr std::size_t most_depth = 64, most_steps = std::size_t{1} << 24;
 
-    void walk(std::string const& key, pickle_value value, std::size_t depth) {
+    /// What a value has that decides whether the list or the tuple around it is entered.
+    struct content {
+        bool has_tensor = false;
+        bool opens_list = false; ///< it is a tensor, a dict, or a list that is entered itself
+
+        content& operator|=(content other) {
+            has_tensor |= other.has_tensor;
+            opens_list |= other.opens_list;
+            return *this;
+        }
+    };
+
+    content walk(std::string const& key, pickle_value value, std::size_t depth) {
         if (depth > most_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": '", key, "': values within values, ",
                  depth > most_depth ? most_depth : most_steps,
                  " of them; is one of them within itself?");
-        bool const is_list = value.what == kind::list || value.what == kind::tuple;
-        bool const is_empty = value.what == kind::dict
-                                  ? values_.pairs(value, key).size() == 0
-                                  : is_list && values_.elements(value, key).empty();
-        if (is_empty || (value.what != kind::dict && !is_list))
+        if (value.what == kind::dict)
+            return walk_dict(key, value, depth);
+        if (value.what == kind::list || value.what == kind::tuple)
+            return walk_elements(key, value, depth);
+        all_.push_back({key, value});
+        bool const is_tensor = is_tensor_(value);
+        return {is_tensor, is_tensor};
+    }
+
+    content walk_dict(std::string const& key, pickle_value value, std::size_t depth) {
+        content found;
+        pickle_pairs const members = values_.pairs(value, key);
+        for (std::size_t i = 0; i < members.size(); ++i)
+            found |= walk(joined(key, name_of(members[i].key, key)), members[i].value, depth + 1);
+        return {found.has_tensor, true};
+    }
+
+    /// What was found in a list or a tuple that is not entered is forgotten again.
+    content walk_elements(std::string const& key, pickle_value value, std::size_t depth) {
+        content found;
+        std::size_t const before = all_.size();
+        auto const elements = values_.elements(value, key);
+        if (are_plain(elements)) { // often many numbers, which need no names
+            steps_ += elements.size();
             all_.push_back({key, value});
-        else if (value.what == kind::dict) {
-            pickle_pairs const members = values_.pairs(value, key);
-            for (std::size_t i = 0; i < members.size(); ++i)
-                walk(joined(key, name_of(members[i].key, key)), members[i].value, depth + 1);
-        } else {
-            auto const elements = values_.elements(value, key);
-            for (std::size_t i = 0; i < elements.size(); ++i)
-                walk(joined(key, std::to_string(i)), elements[i], depth + 1);
+            return found;
         }
+        for (std::size_t i = 0; i < elements.size(); ++i)
+            found |= walk(joined(key, std::to_string(i)), elements[i], depth + 1);
+        if (value.what == kind::tuple)
+            found.opens_list = found.has_tensor;
+        if (!found.opens_list) {
+            all_.resize(before);
+            all_.push_back({key, value});
+        }
+        return found;
+    }
+
+    bool are_plain(std::span<pickle_value const> elements) const {
+        return std::ranges::none_of(elements, [&](pickle_value one) {
+            return one.what == kind::dict || one.what == kind::list || one.what == kind::tuple ||
+                   is_tensor_(one);
+        });
     }
 
     static std::string joined(std::string const& key, std::string const& name) {
@@ -73,16 +119,22 @@ private:
     }
 
     pickle const& values_;
+    predicate const& is_tensor_;
     std::vector<named_value> all_;
     std::size_t steps_ = 0;
 };
 
-/// All values of a pickle that are not dicts, lists or tuples of others, in their order. One that
-/// is alone has no name.
+/// The tensors and other values of a pickle, in their order. One that is alone has no name.
+///
+/// Dicts are entered, so that an empty one is nothing; lists that have a tensor, a dict, or a list
+/// that is entered; tuples that have a tensor somewhere. All others are one value.
 ///
 /// \throws error with errc::corrupt_file for values within themselves
-inline std::vector<named_value> named_values(pickle const& values) {
-    return value_walk(values).all();
+/// \par Source torch.distributed.checkpoint._traverse of torch 2.4 to 2.15, but for tuples, all of
+///             which are one value there
+inline std::vector<named_value> named_values(pickle const& values,
+                                             value_walk::predicate const& is_tensor) {
+    return value_walk(values, is_tensor).all();
 }
 
 } // namespace reshard::detail

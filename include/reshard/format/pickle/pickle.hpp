@@ -26,10 +26,11 @@ struct pickle_value {
         none,
         boolean,
         integer,      ///< of 64 bits at most
-        long_integer, ///< of more, whose value is not kept
+        long_integer, ///< of more, not read: where its bytes are in the file
         real,
         text,
-        bytes, ///< not read: where they are in the file
+        long_text, ///< of more than `most_text_bytes`, not read: where it is in the file
+        bytes,     ///< not read: where they are in the file
         tuple,
         size, ///< a tuple of torch, of extents
         list,
@@ -41,8 +42,11 @@ struct pickle_value {
     };
 
     kind what = kind::none;
-    std::uint32_t count = 0; ///< of elements of a tuple, of bytes of a text
+    /// Of elements of a tuple, of bytes of a text; 1 for a bytearray and for a frozen set.
+    std::uint32_t count = 0;
     std::uint64_t place = 0; ///< the number itself, or where the value is
+
+    static constexpr std::uint64_t most_text_bytes = 4096;
 
     bool operator==(pickle_value const&) const = default;
 };
@@ -70,8 +74,8 @@ struct pickle_object {
 
 /// A pickle that was read.
 ///
-/// Its memory grows with the bytes that were read, not with what they claim. Bytes are not read,
-/// and stay in the file.
+/// Its memory grows with the bytes that were read, not with what they claim. Bytes and long texts
+/// are not read, and stay in the file.
 ///
 /// Values may be in several places, and within themselves: who follows them counts the steps.
 ///
@@ -92,6 +96,8 @@ public:
     pickle_value root() const { return root_; }
     std::string const& file() const { return file_; }
 
+    unsigned protocol() const { return protocol_; }
+
     /// The position behind the last byte of the pickle.
     std::uint64_t end() const { return end_; }
 
@@ -100,6 +106,9 @@ public:
     RESHARD_DECL bool boolean(pickle_value value, std::string_view what) const;
     RESHARD_DECL double real(pickle_value value, std::string_view what) const;
     RESHARD_DECL byte_run bytes(pickle_value value, std::string_view what) const;
+
+    /// Where a long text is, or a long whole number: in two's complement, the lowest byte first.
+    RESHARD_DECL byte_run unread(pickle_value value, std::string_view what) const;
 
     /// Of a tuple, a list, a set, or of an object that is made of a tuple.
     RESHARD_DECL std::span<pickle_value const> elements(pickle_value value,
@@ -148,6 +157,7 @@ private:
     std::string file_;
     pickle_value root_;
     std::uint64_t end_ = 0;
+    unsigned protocol_ = 0;
     std::string characters_;           ///< of texts and names
     std::vector<pickle_value> values_; ///< elements of tuples, of lists, and keys and values
     std::vector<run> runs_;            ///< of lists and dicts

@@ -29,6 +29,9 @@ public:
     void none() { code(pickle_code::none); }
     void boolean(bool value) { code(value ? pickle_code::newtrue : pickle_code::newfalse); }
     RESHARD_DECL void integer(std::int64_t value);
+
+    /// A whole number of at most 255 bytes in two's complement, the lowest first.
+    RESHARD_DECL void long_integer(std::string_view bytes);
     RESHARD_DECL void real(double value);
 
     /// The same text is written once, and again by its number.
@@ -102,13 +105,16 @@ private:
     std::unordered_map<std::string, std::uint32_t> known_; ///< values, by how they are written
 };
 
-/// The pickle of a value, whose classes and functions stay names. An ordered dict is a dict.
+/// The pickle of a value, whose classes and functions stay names. Dicts of other classes are dicts.
+///
+/// Who reads it in Python runs what it names: of torch, no more than makes a device, a size or a
+/// layout.
 ///
 /// \param file the one that `values` was read from
 /// \param what names the value in messages: "object 'lr'"
 /// \param is_left_out of a value, says whether None takes its place
-/// \throws error with errc::unsupported for whole numbers of more than 64 bits and for what is kept
-///         outside the pickle; errc::corrupt_file for values within themselves
+/// \throws error with errc::unsupported for what is kept outside the pickle, and for what other
+///         functions of torch make; errc::corrupt_file for values within themselves
 RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
                                  file_store::file const& file, std::string const& what,
                                  std::function<bool(pickle_value)> const& is_left_out = {});

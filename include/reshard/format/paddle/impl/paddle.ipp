@@ -8,7 +8,6 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/numpy/pickled_arrays.hpp>
-#include <reshard/format/pickle/named_values.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -327,32 +326,6 @@ find_paddle_metadata(file_store const& files, std::filesystem::path const& direc
 RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& metadata) {
     return paddle_reader(std::move(files), metadata).read();
-}
-
-RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const> files,
-                                                std::filesystem::path const& path) {
-    auto const file = files->open(path);
-    pickle const values(*file, path.string(), {0, file->facts().bytes}, paddle_names);
-    pickled_arrays const arrays(values);
-    whole_tensors all(std::move(files), "paddle_params", path);
-    all.begin_file(path);
-    std::map<std::uint64_t, std::string> firsts; // by where their elements are
-    for (named_value const& one : named_values(values)) {
-        if (one.key.starts_with("StructuredToParameterName@@")) // names of Paddle's own
-            continue;
-        if (!arrays.is_array(one.value)) {
-            all.add_object(one.key);
-            continue;
-        }
-        std::string const key = one.key.empty() ? path.stem().string() : one.key;
-        file_tensor const tensor = arrays.array(one.value, "tensor '" + key + "'");
-        auto const [known, is_new] = firsts.try_emplace(tensor.elements.begin, key);
-        if (is_new || element_count(tensor.shape) == 0)
-            all.add(key, tensor);
-        else
-            all.add_alias(key, known->second);
-    }
-    return all.take();
 }
 
 } // namespace reshard::detail

@@ -26,9 +26,10 @@ RESHARD_DECL std::string pickle::described(pickle_value value) const {
     case kind::boolean: return value.place ? "True" : "False";
     case kind::integer:
         return "the number " + std::to_string(static_cast<std::int64_t>(value.place));
-    case kind::long_integer: return words("a number of ", value.place, " bytes");
+    case kind::long_integer: return words("a number of ", bytes_[value.place].size(), " bytes");
     case kind::real: return "the number " + std::to_string(std::bit_cast<double>(value.place));
     case kind::text: return "the text " + characters();
+    case kind::long_text: return words("a text of ", bytes_[value.place].size(), " bytes");
     case kind::bytes: return words(bytes_[value.place].size(), " bytes");
     case kind::tuple: return words("a tuple of ", value.count);
     case kind::size: return words("a size of ", value.count);
@@ -50,7 +51,7 @@ RESHARD_DECL void pickle::refuse(std::string_view what, pickle_value value,
 
 RESHARD_DECL std::string_view pickle::text(pickle_value value, std::string_view what) const {
     if (value.what != pickle_value::kind::text)
-        refuse(what, value, "a text");
+        refuse(what, value, words("a text of at most ", pickle_value::most_text_bytes, " bytes"));
     return std::string_view(characters_).substr(value.place, value.count);
 }
 
@@ -77,6 +78,13 @@ RESHARD_DECL double pickle::real(pickle_value value, std::string_view what) cons
 RESHARD_DECL byte_run pickle::bytes(pickle_value value, std::string_view what) const {
     if (value.what != pickle_value::kind::bytes)
         refuse(what, value, "bytes");
+    return bytes_[value.place];
+}
+
+RESHARD_DECL byte_run pickle::unread(pickle_value value, std::string_view what) const {
+    using kind = pickle_value::kind;
+    if (value.what != kind::long_integer && value.what != kind::long_text)
+        refuse(what, value, "a long text, or a whole number of more than 8 bytes");
     return bytes_[value.place];
 }
 

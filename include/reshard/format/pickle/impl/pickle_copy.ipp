@@ -7,11 +7,19 @@
 #include <reshard/format/pickle/pickle_writer.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace reshard::detail {
+
+/// False for functions of torch, which do what they like; its files name only plain classes besides.
+inline bool is_carried(std::string_view maker) {
+    return !maker.starts_with("torch.") || maker == "torch.device" || maker == "torch.Size" ||
+           maker == "torch.serialization._get_layout";
+}
 
 /// Writes the values that it is given, and those in them.
 class pickle_copier {
@@ -40,20 +48,28 @@ private:
         case kind::none: return out_.none();
         case kind::boolean: return out_.boolean(value.place != 0);
         case kind::integer: return out_.integer(values_.integer(value, what_));
+        case kind::long_integer: return out_.long_integer(bytes_at(values_.unread(value, what_)));
         case kind::real: return out_.real(values_.real(value, what_));
         case kind::text: return out_.text(values_.text(value, what_));
-        case kind::bytes: return put_bytes(values_.bytes(value, what_));
+        case kind::long_text: return put_text(bytes_at(values_.unread(value, what_)));
+        case kind::bytes: return put_bytes(value);
         case kind::tuple: return put_tuple(values_.elements(value, what_), depth);
         case kind::size: return put_made_of("torch", "Size", value, false, depth);
         case kind::list: return put_list(values_.elements(value, what_), depth);
-        case kind::set: return put_made_of("__builtin__", "set", value, true, depth);
+        case kind::set:
+            return put_made_of("__builtin__", value.count ? "frozenset" : "set", value, true,
+                               depth);
         case kind::dict: return put_dict(values_.pairs(value, what_), depth);
         case kind::global: return put_global(value);
-        case kind::object: return put_object(values_.object(value, what_), depth);
-        default:
-            fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
-                 ", which is not carried");
+        case kind::object: return put_object(value, depth);
+        default: refuse(value);
         }
+    }
+
+    [[noreturn]] void refuse(pickle_value value) const {
+        fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
+             ", which is not carried; leave out what is no tensor (--no-objects, "
+             "convert_options::objects)");
     }
 
     void put_elements(std::span<pickle_value const> elements, std::size_t depth) {
@@ -96,7 +112,10 @@ private:
         out_.global(name.substr(0, dot), name.substr(dot + 1));
     }
 
-    void put_object(pickle_object const& object, std::size_t depth) {
+    void put_object(pickle_value value, std::size_t depth) {
+        pickle_object const& object = values_.object(value, what_);
+        if (!is_carried(values_.global(object.callable, what_)))
+            refuse(value);
         put(object.callable, depth + 1);
         put(object.arguments, depth + 1);
         out_.call();
@@ -106,12 +125,31 @@ private:
         out_.set_state();
     }
 
-    /// As Python writes bytes in protocol 2: the text whose characters have their numbers.
-    void put_bytes(byte_run where) {
+    std::string bytes_at(byte_run where) const {
         std::string bytes(where.size(), ' ');
         file_.read(where.begin, std::as_writable_bytes(std::span(bytes)));
+        return bytes;
+    }
+
+    void put_text(std::string const& text) {
+        if (text.size() > std::numeric_limits<std::uint32_t>::max())
+            fail(errc::limit_exceeded, values_.file(), ": ", what_, " has ", text.size(),
+                 " bytes as a text, more than a pickle of protocol 2 can have; leave out what is "
+                 "no tensor (--no-objects, convert_options::objects)");
+        out_.text(text);
+    }
+
+    void put_bytes(pickle_value value) {
+        byte_run const where = values_.bytes(value, what_);
+        if (value.count == 0)
+            return put_encoded(where);
+        out_.call("__builtin__", "bytearray", [&] { put_encoded(where); });
+    }
+
+    /// As Python writes bytes in protocol 2: the text whose characters have their numbers.
+    void put_encoded(byte_run where) {
         std::string text;
-        for (char const one : bytes) {
+        for (char const one : bytes_at(where)) {
             auto const number = static_cast<unsigned char>(one);
             if (number < 0x80)
                 text += one;
@@ -121,7 +159,7 @@ private:
             }
         }
         out_.call("_codecs", "encode", [&] {
-            out_.text(text);
+            put_text(text);
             out_.text("latin1");
         });
     }

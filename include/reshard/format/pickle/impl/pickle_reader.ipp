@@ -12,7 +12,6 @@
 #include <boost/endian/conversion.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -41,7 +40,8 @@ public:
         reserve(input_.left());
         if (input_.byte() != static_cast<unsigned char>(pickle_code::proto))
             refuse("is not the first one of a pickle of protocol 2 or later");
-        check_protocol(input_.byte());
+        result_.protocol_ = input_.byte();
+        check_protocol(result_.protocol_);
         while (step(static_cast<pickle_code>(begin_code()))) {
         }
         result_.end_ = input_.position();
@@ -142,10 +142,8 @@ private:
 
     /// Two's complement, the last byte has the sign.
     void push_long(std::uint64_t bytes) {
-        if (bytes > 8) {
-            input_.skip(bytes);
-            return push({kind::long_integer, 0, bytes});
-        }
+        if (bytes > 8)
+            return push_skipped(kind::long_integer, bytes);
         std::uint64_t const number = input_.number(static_cast<std::size_t>(bytes));
         std::uint64_t const unused = 64 - 8 * bytes;
         push_integer(bytes == 0 ? 0 : static_cast<std::int64_t>(number << unused) >> unused);
@@ -158,25 +156,26 @@ private:
         case pickle_code::binunicode:
         case pickle_code::binstring: return push_text_of(input_.number(4)), true;
         case pickle_code::binunicode8: return push_text_of(input_.number(8)), true;
-        case pickle_code::short_binbytes: return push_bytes_of(input_.byte()), true;
-        case pickle_code::binbytes: return push_bytes_of(input_.number(4)), true;
-        case pickle_code::binbytes8:
-        case pickle_code::bytearray8: return push_bytes_of(input_.number(8)), true;
+        case pickle_code::short_binbytes: return push_skipped(kind::bytes, input_.byte()), true;
+        case pickle_code::binbytes: return push_skipped(kind::bytes, input_.number(4)), true;
+        case pickle_code::binbytes8: return push_skipped(kind::bytes, input_.number(8)), true;
+        case pickle_code::bytearray8: return push_skipped(kind::bytes, input_.number(8), 1), true;
         default: return false;
         }
     }
 
     void push_text_of(std::uint64_t bytes) {
-        if (bytes > std::numeric_limits<std::uint32_t>::max())
-            refuse("is a text of " + std::to_string(bytes) + " bytes", errc::limit_exceeded);
+        if (bytes > pickle_value::most_text_bytes)
+            return push_skipped(kind::long_text, bytes);
         std::size_t const place = result_.characters_.size();
         input_.append(result_.characters_, bytes);
         push({kind::text, static_cast<std::uint32_t>(bytes), place});
     }
 
-    void push_bytes_of(std::uint64_t bytes) {
+    /// A value whose bytes stay in the file.
+    void push_skipped(kind what, std::uint64_t bytes, std::uint32_t count = 0) {
         result_.bytes_.push_back(input_.skip(bytes));
-        push({kind::bytes, 0, result_.bytes_.size() - 1});
+        push({what, count, result_.bytes_.size() - 1});
     }
 
     bool push_container(pickle_code code) {
@@ -190,7 +189,7 @@ private:
         case pickle_code::empty_list: return push_run(kind::list, {}), true;
         case pickle_code::list: return push_run(kind::list, above_mark()), true;
         case pickle_code::empty_set: return push_run(kind::set, {}), true;
-        case pickle_code::frozenset: return push_run(kind::set, above_mark()), true;
+        case pickle_code::frozenset: return push_run(kind::set, above_mark(), 1), true;
         case pickle_code::empty_dict: return push_run(kind::dict, {}), true;
         case pickle_code::dict: return push_run(kind::dict, above_mark()), true;
         default: return false;
@@ -211,11 +210,11 @@ private:
         push({kind::tuple, static_cast<std::uint32_t>(count), first});
     }
 
-    void push_run(kind what, std::span<pickle_value const> values) {
+    void push_run(kind what, std::span<pickle_value const> values, std::uint32_t frozen = 0) {
         if (what == kind::dict && values.size() % 2 != 0)
             refuse("makes a dict of an odd number of keys and values");
         result_.runs_.emplace_back();
-        pickle_value const run{what, 0, result_.runs_.size() - 1};
+        pickle_value const run{what, frozen, result_.runs_.size() - 1};
         std::size_t const count = values.size();
         extend(run, values);
         drop(count);
@@ -268,7 +267,9 @@ private:
     void fill_with(kind what, std::span<pickle_value const> values) {
         if (stack_.size() - values.size() <= floor())
             refuse("adds to a value where there is none");
-        pickle_value const container = stack_[stack_.size() - values.size() - 1];
+        pickle_value container = stack_[stack_.size() - values.size() - 1];
+        if (what == kind::list && result_.is_made_by(container, "collections.deque"))
+            container = list_of_deque(container);
         if (container.what != what)
             refuse(std::string("adds to ") + result_.described(container) + ", which is no " +
                    (what == kind::dict  ? "dict"
@@ -332,6 +333,30 @@ private:
         return arguments.count == 1 && result_.values_[arguments.place].what == kind::tuple;
     }
 
+    /// True for the arguments of a class that is made of a dict.
+    bool has_one_dict(pickle_value arguments) const {
+        return arguments.count == 1 && result_.values_[arguments.place].what == kind::dict;
+    }
+
+    /// Python makes a deque of nothing, or of () and its greatest length, and adds to it then; it is
+    /// made of a list here.
+    pickle_value deque_arguments(pickle_value arguments) {
+        std::vector<pickle_value>& all = result_.values_;
+        auto const given = std::span(all).subspan(arguments.place, arguments.count);
+        if (given.size() > 2 ||
+            (!given.empty() && (given[0].what != kind::tuple || given[0].count > 0)))
+            return arguments;
+        pickle_value const most = given.size() == 2 ? given[1] : pickle_value{};
+        push_run(kind::list, {});
+        all.insert(all.end(), {pop(), most});
+        return {kind::tuple, 2, all.size() - 2};
+    }
+
+    pickle_value list_of_deque(pickle_value deque) const {
+        pickle_value const arguments = result_.objects_[deque.place].arguments;
+        return arguments.count > 0 ? result_.values_[arguments.place] : deque;
+    }
+
     /// A dict of another class is a dict, and a size is a tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
         std::string const what = words("byte ", code_at_, ": what is called");
@@ -347,6 +372,10 @@ private:
             refuse("makes an ordered dict of a list, as Python 2 does", errc::unsupported);
         if (is_ordered || name == "collections.defaultdict")
             return push_run(kind::dict, {});
+        if (name == "collections.Counter" && has_one_dict(arguments))
+            return push(result_.values_[arguments.place]);
+        if (name == "collections.deque")
+            arguments = deque_arguments(arguments);
         result_.objects_.push_back({callable, arguments, {}});
         push({kind::object, 0, result_.objects_.size() - 1});
     }

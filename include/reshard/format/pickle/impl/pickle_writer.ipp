@@ -39,6 +39,12 @@ RESHARD_DECL void pickle_writer::integer(std::int64_t value) {
     }
 }
 
+RESHARD_DECL void pickle_writer::long_integer(std::string_view bytes) {
+    code(pickle_code::long1);
+    number(bytes.size(), 1);
+    text_ += bytes;
+}
+
 RESHARD_DECL void pickle_writer::real(double value) {
     auto const bits = std::bit_cast<std::uint64_t>(value);
     code(pickle_code::binfloat);

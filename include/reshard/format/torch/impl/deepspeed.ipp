@@ -76,7 +76,8 @@ inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
 /// value.
 inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
                                             deepspeed_value const& value) {
-    auto const all = named_values(archive.values());
+    auto const all =
+        named_values(archive.values(), [&](pickle_value one) { return archive.is_tensor(one); });
     for (named_value const& one : all)
         if ((one.key.empty() || one.key == "param") && archive.is_tensor(one.value))
             return archive.tensor(one.value, "tensor '" + value.key + "'");

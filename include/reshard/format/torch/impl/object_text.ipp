@@ -109,7 +109,10 @@ private:
         case kind::boolean: return value.place != 0 ? "True" : "False";
         case kind::integer: return std::to_string(values_.integer(value, what_));
         case kind::real: return real_text(values_.real(value, what_));
-        case kind::text: return quoted_text(values_.text(value, what_));
+        case kind::long_integer:
+            return "int(" + quoted_bytes(bytes_of(values_.unread(value, what_))) + ")";
+        case kind::text:
+        case kind::long_text: return quoted_text(characters_of(value));
         case kind::bytes: return "b" + quoted_bytes(bytes_of(values_.bytes(value, what_)));
         case kind::tuple: return "(" + list_text(value, depth) + ")";
         case kind::size: return "torch.Size(" + list_text(value, depth) + ")";
@@ -136,6 +139,11 @@ private:
         std::string bytes(where.size(), ' ');
         file_.read(where.begin, std::as_writable_bytes(std::span(bytes)));
         return bytes;
+    }
+
+    std::string characters_of(pickle_value text) const {
+        return text.what == kind::long_text ? bytes_of(values_.unread(text, what_))
+                                            : std::string(values_.text(text, what_));
     }
 
     static std::string joined(std::vector<std::string> const& texts) {
@@ -189,18 +197,25 @@ private:
     /// What is made of bytes as Latin-1, `_codecs.encode` and `bytearray`.
     std::optional<std::string> made_of_latin1(std::string const& callable,
                                               std::span<pickle_value const> arguments) const {
+        if (callable == "builtins.bytes" && arguments.empty()) // of protocol 2
+            return "b''";
         bool const is_bytes = callable == "_codecs.encode" || callable == "builtins.bytearray";
         if (!is_bytes || arguments.empty())
             return std::nullopt;
         if (arguments[0].what == kind::bytes)
             return "b" + quoted_bytes(bytes_of(values_.bytes(arguments[0], what_)));
-        if (arguments.size() != 2 || arguments[0].what != kind::text ||
-            arguments[1].what != kind::text)
+        if (callable == "builtins.bytearray" && values_.is_made_by(arguments[0], "_codecs.encode"))
+            return made_of_latin1(
+                "_codecs.encode",
+                values_.elements(values_.object(arguments[0], what_).arguments, what_));
+        bool const is_text =
+            arguments[0].what == kind::text || arguments[0].what == kind::long_text;
+        if (arguments.size() != 2 || !is_text || arguments[1].what != kind::text)
             return std::nullopt;
         std::string_view const code = values_.text(arguments[1], what_);
         if (code != "latin1" && code != "latin-1")
             return std::nullopt;
-        return "b" + quoted_bytes(latin1_bytes(values_.text(arguments[0], what_)));
+        return "b" + quoted_bytes(latin1_bytes(characters_of(arguments[0])));
     }
 
     std::string object_text(pickle_object const& object, std::size_t depth) {

@@ -41,12 +41,9 @@ inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
     fail(errc::corrupt_file, path, ": begins as no file of torch.save does");
 }
 
-/// What a file has; nothing where that is an empty dict.
 inline std::vector<named_value> values_in(torch_archive const& archive) {
-    auto all = named_values(archive.values());
-    if (all.size() == 1 && all[0].key.empty() && all[0].value.what == pickle_value::kind::dict)
-        all.clear();
-    return all;
+    return named_values(archive.values(),
+                        [&](pickle_value value) { return archive.is_tensor(value); });
 }
 
 /// Adds what a file has, and returns the names of its tensors, sorted.
@@ -61,7 +58,7 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     // Of tensors that are one view of one storage, the first.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
     for (named_value& one : values_in(archive)) {
-        if (one.key.empty()) // the file is one tensor
+        if (one.key.empty()) // the file is one value
             one.key = path.stem().string();
         if (!archive.is_tensor(one.value)) {
             all.add_object(one.key, one.value.what == pickle_value::kind::none);

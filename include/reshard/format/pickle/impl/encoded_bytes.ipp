@@ -1,0 +1,216 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_PICKLE_IMPL_ENCODED_BYTES_IPP
+#define RESHARD_FORMAT_PICKLE_IMPL_ENCODED_BYTES_IPP
+
+#include <reshard/format/pickle/encoded_bytes.hpp>
+
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace reshard::detail {
+
+inline bool continues_character(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
+/// Takes a text byte by byte, and writes the numbers of its characters, but for the first ones.
+class character_numbers {
+public:
+    character_numbers(std::uint64_t left_out, std::span<std::byte> target)
+        : left_out_(left_out), target_(target) {}
+
+    bool is_full() const { return written_ == target_.size(); }
+
+    /// Between two characters.
+    bool is_between() const { return lead_ == 0; }
+
+    /// False for what is no character of a number below 256.
+    bool take(char byte) {
+        auto const bits = static_cast<unsigned char>(byte);
+        if (continues_character(byte)) {
+            if (lead_ == 0)
+                return false;
+            put(static_cast<unsigned char>(std::exchange(lead_, 0) << 6 | (bits & 0x3f)));
+            return true;
+        }
+        if (lead_ != 0)
+            return false;
+        if (bits < 0x80)
+            put(bits);
+        else
+            lead_ = bits;
+        return bits < 0x80 || bits == 0xc2 || bits == 0xc3;
+    }
+
+private:
+    void put(unsigned char number) {
+        if (left_out_ > 0)
+            --left_out_;
+        else
+            target_[written_++] = static_cast<std::byte>(number);
+    }
+
+    std::uint64_t left_out_;
+    std::span<std::byte> target_;
+    std::size_t written_ = 0;
+    unsigned char lead_ = 0; ///< the first byte of a character of two
+};
+
+RESHARD_DECL encoded_bytes::encoded_bytes(byte_run text, std::uint64_t bytes, std::string what)
+    : text_(text), bytes_(bytes), what_(std::move(what)) {
+    if (text_.size() < bytes_ || text_.size() / 2 > bytes_)
+        fail(errc::corrupt_file, what_, ": ", bytes_, " bytes should be there, and a text of ",
+             text_.size(), " bytes does not have as many characters");
+}
+
+RESHARD_DECL void encoded_bytes::refuse(std::string_view problem) const {
+    fail(errc::corrupt_file, what_, ": the text from byte ", text_.begin, " to ", text_.end, " ",
+         problem, ", and should be ", bytes_, " bytes as protocol 2 has them");
+}
+
+/// Up to a step of the text, from a byte of it on.
+RESHARD_DECL std::string encoded_bytes::part(file_store::file const& file,
+                                             std::uint64_t begin) const {
+    std::string part(std::min(step, text_.size() - begin), ' ');
+    file.read(text_.begin + begin, std::as_writable_bytes(std::span(part)));
+    return part;
+}
+
+RESHARD_DECL std::size_t encoded_bytes::step_of(file_store::file const& file,
+                                                std::uint64_t position) const {
+    std::lock_guard const lock(mutex_);
+    while (before_.back() <= position && before_.size() * step < text_.size()) {
+        std::string const counted = part(file, (before_.size() - 1) * step);
+        auto const others = std::ranges::count_if(counted, continues_character);
+        before_.push_back(before_.back() + counted.size() - static_cast<std::uint64_t>(others));
+    }
+    auto const next = std::ranges::upper_bound(before_, position);
+    return static_cast<std::size_t>(next - before_.begin()) - 1;
+}
+
+RESHARD_DECL std::uint64_t encoded_bytes::characters_before(std::size_t step) const {
+    std::lock_guard const lock(mutex_);
+    return before_[step];
+}
+
+RESHARD_DECL void encoded_bytes::read(file_store::file const& file, std::uint64_t position,
+                                      std::span<std::byte> target) const {
+    if (target.empty())
+        return;
+    bool const is_last = position + target.size() == bytes_;
+    std::size_t const first = step_of(file, position);
+    std::uint64_t next = first * step;
+    character_numbers numbers(position - characters_before(first), target);
+    while (!numbers.is_full()) {
+        if (next >= text_.size())
+            refuse("ends before");
+        std::string const text = part(file, next);
+        // The first character of a step may begin in the one before it.
+        bool const is_within = next == first * step && next > 0 && continues_character(text[0]);
+        std::size_t used = is_within ? 1 : 0;
+        for (; used < text.size() && !numbers.is_full(); ++used)
+            if (!numbers.take(text[used]))
+                refuse("has a character whose number is above 255");
+        next += used;
+    }
+    if (is_last && next != text_.size())
+        refuse("goes on behind them");
+}
+
+RESHARD_DECL
+files_with_encoded_bytes::files_with_encoded_bytes(std::shared_ptr<file_store const> below,
+                                                   std::filesystem::path path)
+    : below_(std::move(below)),
+      path_(std::move(path)),
+      real_bytes_(below_->open(path_)->facts().bytes) {}
+
+/// Texts that stay in the file are shown behind its end in the order in which they are there, and
+/// short ones behind those.
+RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, pickle_value text,
+                                                         std::uint64_t bytes,
+                                                         std::string const& what) {
+    std::string const named = values.file() + ": " + what;
+    if (text.what == pickle_value::kind::long_text) {
+        byte_run const where = values.unread(text, what);
+        std::uint64_t const begin = real_bytes_ + where.begin;
+        auto const [known, is_new] = in_file_.try_emplace(begin, where, bytes, named);
+        if (!is_new && known->second.bytes() != bytes)
+            fail(errc::corrupt_file, named, ": ", bytes, " bytes, where another tensor has ",
+                 known->second.bytes());
+        return begin;
+    }
+    std::string_view const characters = values.text(text, what + ": the elements");
+    std::string decoded(characters.size(), '\0');
+    character_numbers numbers(0, std::as_writable_bytes(std::span(decoded))
+                                     .first(std::min<std::uint64_t>(bytes, decoded.size())));
+    std::size_t used = 0;
+    while (used < characters.size() && !numbers.is_full() && numbers.take(characters[used]))
+        ++used;
+    if (used < characters.size() || decoded.size() < bytes || !numbers.is_full())
+        fail(errc::corrupt_file, named, ": its elements are a text of ", characters.size(),
+             " bytes, which is not ", bytes, " bytes as protocol 2 has them");
+    decoded.resize(static_cast<std::size_t>(bytes));
+    std::uint64_t const begin = 2 * real_bytes_ + text.place;
+    here_.emplace(begin, std::move(decoded));
+    return begin;
+}
+
+/// The last entry that begins at a position, or before; the end where there is none.
+inline auto entry_at(auto const& entries, std::uint64_t position) {
+    auto const next = entries.upper_bound(position);
+    return next == entries.begin() ? entries.end() : std::prev(next);
+}
+
+/// A file with what is behind its end; refers to the store.
+class file_with_encoded_bytes : public file_store::file {
+public:
+    file_with_encoded_bytes(std::unique_ptr<file_store::file> real,
+                            files_with_encoded_bytes const& all)
+        : real_(std::move(real)), all_(all) {}
+
+    file_store::identity facts() const override { return real_->facts(); }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        if (position < all_.real_bytes_)
+            return real_->read(position, target);
+        if (auto const known = entry_at(all_.here_, position); known != all_.here_.end()) {
+            check(position - known->first, target.size(), known->second.size());
+            std::memcpy(target.data(), known->second.data() + (position - known->first),
+                        target.size());
+            return;
+        }
+        auto const known = entry_at(all_.in_file_, position);
+        if (known == all_.in_file_.end())
+            return check(position, target.size(), 0);
+        check(position - known->first, target.size(), known->second.bytes());
+        known->second.read(*real_, position - known->first, target);
+    }
+
+private:
+    static void check(std::uint64_t position, std::uint64_t asked, std::uint64_t bytes) {
+        if (position > bytes || asked > bytes - position)
+            fail(errc::corrupt_file, asked, " bytes are asked for at byte ", position, " of ",
+                 bytes);
+    }
+
+    std::unique_ptr<file_store::file> real_;
+    files_with_encoded_bytes const& all_;
+};
+
+RESHARD_DECL std::unique_ptr<file_store::file>
+files_with_encoded_bytes::open(std::filesystem::path const& path) const {
+    auto real = below_->open(path);
+    if (path != path_)
+        return real;
+    return std::make_unique<file_with_encoded_bytes>(std::move(real), *this);
+}
+
+} // namespace reshard::detail
+
+#endif
