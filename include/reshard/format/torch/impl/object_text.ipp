@@ -44,6 +44,23 @@ private:
 };
 
 /// Bytes between quotes; those that are no printable characters by their numbers.
+/// A whole number in two's complement, the lowest byte first: `0x10f`, `-0x1`.
+inline std::string hexadecimal(std::string bytes) {
+    bool const is_negative = !bytes.empty() && (byte_at(bytes, bytes.size() - 1) & 0x80u) != 0;
+    bool carries = is_negative;
+    std::string digits; // the lowest first
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        unsigned byte = is_negative ? ~byte_at(bytes, i) & 0xffu : byte_at(bytes, i);
+        byte += carries ? 1u : 0u;
+        carries = byte > 0xff;
+        for (unsigned const digit : {byte & 15u, byte >> 4 & 15u})
+            digits.push_back("0123456789abcdef"[digit]);
+    }
+    digits.resize(std::max<std::size_t>(digits.find_last_not_of('0') + 1, 1), '0');
+    std::ranges::reverse(digits);
+    return (is_negative ? "-0x" : "0x") + digits;
+}
+
 inline std::string quoted_bytes(std::string_view bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text = "'";
@@ -109,8 +126,7 @@ private:
         case kind::boolean: return value.place != 0 ? "True" : "False";
         case kind::integer: return std::to_string(values_.integer(value, what_));
         case kind::real: return real_text(values_.real(value, what_));
-        case kind::long_integer:
-            return "int(" + quoted_bytes(bytes_of(values_.unread(value, what_))) + ")";
+        case kind::long_integer: return hexadecimal(bytes_of(values_.unread(value, what_)));
         case kind::text:
         case kind::long_text: return quoted_text(characters_of(value));
         case kind::bytes: return "b" + quoted_bytes(bytes_of(values_.bytes(value, what_)));

@@ -32,6 +32,10 @@ inline constexpr std::string_view torch_names[] = {
     "collections.Counter",
     "collections.deque",
     "argparse.Namespace",
+    "megatron.core.enums.*", // in the arguments of a job
+    "megatron.core.rerun_state_machine.*",
+    "megatron.core.transformer.enums.*",
+    "signal.Signals",
     "pathlib.PosixPath",
     "pathlib._local.PosixPath",
     "numpy._core.multiarray._reconstruct",
