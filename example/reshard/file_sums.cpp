@@ -39,26 +39,38 @@ std::string to_hex(unsigned char const* bytes, unsigned count) {
     return text;
 }
 
+/// Stops where OpenSSL refuses a step, as where SHA-256 is not allowed.
+void check_done(int result) {
+    if (result != 1)
+        fail(errc::unsupported, "OpenSSL does not make SHA-256 sums here");
+}
+
 /// The SHA-256 of a file; empty where it is not there.
 std::string sum_of(std::filesystem::path const& path, detail::progress_count& count) {
+    std::error_code problem;
+    auto const status = std::filesystem::status(path, problem);
+    if (status.type() == std::filesystem::file_type::not_found)
+        return {};
+    if (!std::filesystem::is_regular_file(status))
+        fail(errc::corrupt_file, path.string(), ": has a sum, and is no file");
     std::ifstream file(path, std::ios::binary);
     if (!file)
-        return {};
+        fail(errc::io, path.string(), ": cannot be opened");
     std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> const context(EVP_MD_CTX_new(),
                                                                           &EVP_MD_CTX_free);
-    EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+    check_done(EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr));
     std::vector<char> buffer(1u << 20);
     while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
            file.gcount() > 0) {
         auto const bytes = static_cast<std::size_t>(file.gcount());
-        EVP_DigestUpdate(context.get(), buffer.data(), bytes);
+        check_done(EVP_DigestUpdate(context.get(), buffer.data(), bytes));
         count.add(bytes);
     }
     if (file.bad())
         fail(errc::io, path.string(), ": cannot be read to its end");
     std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
     unsigned size = 0;
-    EVP_DigestFinal_ex(context.get(), sum.data(), &size);
+    check_done(EVP_DigestFinal_ex(context.get(), sum.data(), &size));
     return to_hex(sum.data(), size);
 }
 

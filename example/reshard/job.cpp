@@ -13,10 +13,13 @@
 #include <reshard/aoa/print.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/layout/key_pattern.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 namespace tool {
@@ -47,6 +50,40 @@ aoa::program read_program(job& all, catalog const& source, job_files const& file
                                                                : keys_wanted(files))
                       : read_program_text(files, source);
     return files.program.empty() ? aoa::program() : aoa::parse(all.written.text, files.program);
+}
+
+/// Refuses tensors that a program for one kind of model does not know. The states of those that it
+/// names (`w.moment1_0` of `w`) follow them.
+void check_known(job const& all, catalog const& source, job_files const& files) {
+    if (!all.written.keeps || !all.expanded.is_complete)
+        return;
+    std::set<std::string_view> named;
+    aoa::program const& code = all.expanded.code;
+    for (aoa::statement const& statement : code.statements())
+        for (aoa::name const& name : code.left(statement))
+            if (name.kind == aoa::name::kind_type::text)
+                named.insert(code.text(name));
+    std::vector<key_pattern> kept;
+    for (std::string const& pattern : *all.written.keeps)
+        kept.emplace_back(pattern);
+    auto const is_known = [&](std::string_view key) {
+        for (std::size_t end = key.size(); end != key.npos && end > 0;
+             end = key.rfind('.', end - 1))
+            if (std::string_view const name = key.substr(0, end);
+                named.contains(name) ||
+                std::ranges::any_of(kept, [&](auto const& one) { return one.matches(name); }))
+                return true;
+        return false;
+    };
+    std::vector<std::string> unknown;
+    for (catalog_entry const& entry : source)
+        if (!is_known(entry.key))
+            unknown.push_back(entry.key);
+    if (!unknown.empty())
+        fail(errc::unknown_key, files.program, ": it is for another model, or knows ",
+             counted(unknown.size(), "tensor"), " of this one not: ", listed(unknown),
+             "; print it (reshard programs ", files.program.substr(files.program.front() == '@'),
+             "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
 }
 
 /// What a program leaves over where no target says what is wanted, errors apart.
@@ -315,6 +352,7 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
     aoa::program const written = read_program(all, source, files);
     detail::layout_table table = read_table(written, source, files);
     all.expanded = expand_program(written, source, &table, files);
+    check_known(all, source, files);
     refuse_scattered(all.expanded, files);
     if (!all.expanded.is_complete)
         return all;
@@ -368,6 +406,7 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
     all.expanded = expand_program(read_program(all, from, files), from, nullptr, files);
+    check_known(all, from, files);
     refuse_scattered(all.expanded, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);

@@ -41,6 +41,9 @@ struct job_files {
 struct program_source {
     std::string text;
     std::string note; ///< what a person should know of it, or nothing
+    /// Of a text that says what it is for: patterns of tensors that its statements do not name.
+    /// Then all others have to be named.
+    std::optional<std::vector<std::string>> keeps = {};
 };
 
 /// What the files say together.

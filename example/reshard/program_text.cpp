@@ -151,8 +151,12 @@ public:
     gap_filler(job_files const& files, catalog const& source, program_values& values)
         : program_(files.program),
           is_backwards_(runs_backwards(files)),
+          most_names_(files.expanding.max_names),
           source_(source),
           values_(values) {}
+
+    /// What `{keeps ...}` lists, in a text with `{needs ...}`.
+    std::optional<std::vector<std::string>> keeps() && { return std::move(keeps_); }
 
     std::string fill(std::string_view text) {
         for (std::string_view const line : parts_of(text, "\n"))
@@ -168,27 +172,33 @@ public:
 private:
     void take_mark(std::string_view line) {
         flush();
-        constexpr std::string_view if_mark = "{if ", each_mark = "{each ", needs_mark = "{needs ";
+        constexpr std::string_view if_mark = "{if ", each_mark = "{each ", needs_mark = "{needs ",
+                                   keeps_mark = "{keeps ";
         if (line.ends_with('\r'))
             line.remove_suffix(1);
         repeats_ = {std::string()};
         name_.clear();
         if (line == "{stack}")
-            return void(result_ += stacked(source_));
+            return add_made(stacked(source_), "layers or experts that can be put together");
         if (line == "{unstack}")
-            return void(result_ += unstacked(source_));
+            return add_made(unstacked(source_, most_names_),
+                            "tensors that hold all layers or experts");
         bool const is_known = line == "{end}" || line.starts_with(if_mark) ||
+                              line.starts_with(keeps_mark) ||
                               (line.starts_with(needs_mark) && line.find(" -> ") != line.npos) ||
                               (line.starts_with(each_mark) && line.find(" of ") != line.npos);
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
-                 "' is no mark; there are {needs KEY -> KEY}, {if KEY, KEY}, {each NAME of KEY "
+                 "' is no mark; there are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if KEY, "
+                 "KEY}, {each NAME of KEY "
                  "without KEY}, {end}, {stack} and {unstack}, each on a line of its own");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))
             begin_if(filled(line.substr(if_mark.size()), {}, values_));
         else if (line.starts_with(needs_mark))
             check_needed(line.substr(needs_mark.size()));
+        else if (line.starts_with(keeps_mark))
+            add_kept(line.substr(keeps_mark.size()));
         else if (line.starts_with(each_mark))
             begin_each(line.substr(each_mark.size()));
     }
@@ -197,17 +207,52 @@ private:
         return std::ranges::any_of(keys, [&](auto key) { return source_.find(key) != nullptr; });
     }
 
+    void add_kept(std::string_view line) {
+        for (std::string_view const pattern : parts_of(line, ", "))
+            keeps_->emplace_back(pattern);
+    }
+
+    /// Adds statements that are made of the source.
+    void add_made(std::string const& statements, char const* of_what) {
+        if (is_backwards_)
+            fail(errc::usage, program_, ": is not run in reverse; there is one for each direction");
+        if (statements.find("->") == statements.npos)
+            fail(errc::unknown_key, program_, ": the source has no ", of_what);
+        result_ += statements;
+    }
+
     void begin_if(std::string const& keys) {
         if (!has_one(parts_of(keys, ", ")))
             repeats_.clear();
     }
 
-    void check_needed(std::string_view line) const {
+    /// Whether the source has a tensor, and it the extent that is said: `KEY` or
+    /// `KEY[AXIS] = KEY[AXIS]`.
+    bool has(std::string_view needed) const {
+        auto const sides = parts_of(needed, " = ");
+        auto const extent = extent_of(sides[0]);
+        return extent && (sides.size() == 1 || extent == extent_of(sides[1]));
+    }
+
+    /// The extent of `KEY[AXIS]`, or 0 of `KEY`; nothing where there is none.
+    std::optional<index_t> extent_of(std::string_view side) const {
+        std::size_t const bracket = side.find('[');
+        catalog_entry const* const entry = source_.find(side.substr(0, bracket));
+        if (!entry)
+            return std::nullopt;
+        if (bracket == side.npos)
+            return 0;
+        auto const axis = static_cast<std::size_t>(side[bracket + 1] - '0');
+        return axis < entry->shape.size() ? std::optional(entry->shape[axis]) : std::nullopt;
+    }
+
+    void check_needed(std::string_view line) {
+        keeps_.emplace();
         auto const sides = parts_of(line, " -> ");
         std::string_view const needed = sides[is_backwards_], other = sides[!is_backwards_];
-        if (source_.find(needed))
+        if (has(needed))
             return;
-        bool const is_other = source_.find(other) != nullptr;
+        bool const is_other = has(other);
         bool const is_stacked = std::ranges::any_of(
             source_, [](catalog_entry const& entry) { return is_stacked_tensor(entry.key); });
         fail(errc::unknown_key, program_, ": the source has no ", needed,
@@ -242,9 +287,11 @@ private:
 
     std::string const& program_; ///< its name
     bool is_backwards_;
+    std::size_t most_names_;
     catalog const& source_;
     program_values& values_;
     std::string result_, block_, name_;
+    std::optional<std::vector<std::string>> keeps_;
     std::vector<std::string> repeats_ = {std::string()};
 };
 
@@ -269,9 +316,10 @@ program_source read_program_text(job_files const& files, catalog const& source) 
     if (!has_gaps)
         return {text, {}};
     program_values values(files);
-    std::string filled_text = gap_filler(files, source, values).fill(text);
+    gap_filler filler(files, source, values);
+    std::string filled_text = filler.fill(text);
     values.check_used();
-    return {std::move(filled_text), values.note()};
+    return {std::move(filled_text), values.note(), std::move(filler).keeps()};
 }
 
 bool runs_backwards(job_files const& files) {

@@ -20,7 +20,9 @@
 /// - `{each NAME of KEY, KEY without KEY}` up to `{end}`: lines for each number that stands in the
 ///   place of `{NAME}` in one of these keys, and in that of none behind `without`.
 /// - `{needs KEY -> KEY}`: a source that does not have the first tensor is refused; run backwards,
-///   one that does not have the second.
+///   one that does not have the second. `KEY[1] = KEY[0]` in place of `KEY` compares two extents.
+///   Then a tensor that no statement names is refused as well, but for:
+/// - `{keeps PATTERN, PATTERN}`: tensors that stay what they are.
 /// - `{stack}`, `{unstack}`: the statements of stacked_tensors.hpp.
 
 namespace tool {

@@ -34,7 +34,7 @@ using rename_pair = std::pair<std::string, std::string>;
 
 /// Refuses a name that could end the text of a statement.
 void check_quotable(std::string const& name, std::string const& where) {
-    if (name.empty() || name.find_first_of("\"\n\r\\") != name.npos)
+    if (name.empty() || name == "_" || name.find_first_of("\"\n\r\\") != name.npos)
         fail(errc::usage, where, ": '", name,
              "' is no name that can be renamed; rename it in a program");
 }

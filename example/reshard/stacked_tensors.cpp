@@ -112,7 +112,7 @@ std::optional<numbered_name> expert_of(std::string const& key) {
 
 /// Takes the stacks among tensors apart, and replaces them by their parts.
 template <class Find>
-std::string take_apart(std::vector<named_shape>& all, Find&& find) {
+std::string take_apart(std::vector<named_shape>& all, std::size_t most_names, Find&& find) {
     std::string text;
     std::vector<named_shape> result;
     std::map<std::string, named_shape const*> first_of; // of each list of layers
@@ -126,6 +126,11 @@ std::string take_apart(std::vector<named_shape>& all, Find&& find) {
         if (first.shape[0] != one.shape[0])
             fail(errc::shape_mismatch, "'", first.key, "' is of ", first.shape[0], " layers, and '",
                  one.key, "' of ", one.shape[0], "; tensors that hold all layers agree in that");
+        if (static_cast<std::size_t>(one.shape[0]) >
+            most_names - std::min(most_names, result.size()))
+            fail(errc::limit_exceeded, "'", one.key, "' would become ", one.shape[0],
+                 " tensors, and with the others more than --max-names allows, which is ",
+                 most_names);
         index_vector const shape(one.shape.begin() + 1, one.shape.end());
         std::vector<std::string> parts;
         std::string shapes;
@@ -228,10 +233,10 @@ std::vector<named_shape> shapes_of(catalog const& source) {
 
 bool is_stacked_tensor(std::string const& key) { return layers_in(key).has_value(); }
 
-std::string unstacked(catalog const& source) {
+std::string unstacked(catalog const& source, std::size_t most_names) {
     auto all = shapes_of(source);
-    std::string text = take_apart(all, layers_in);
-    return text + take_apart(all, experts_in);
+    std::string text = take_apart(all, most_names, layers_in);
+    return text + take_apart(all, most_names, experts_in);
 }
 
 std::string stacked(catalog const& source) {

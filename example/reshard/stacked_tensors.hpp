@@ -5,6 +5,7 @@
 
 #include <reshard/layout/catalog.hpp>
 
+#include <cstddef>
 #include <string>
 
 /// \file
@@ -20,8 +21,9 @@ bool is_stacked_tensor(std::string const& key);
 /// Statements that take such tensors apart: `decoder.layers.0.mlp.linear_fc2.weight` and
 /// `mlp.experts.linear_fc2.weight0`, names which programs for models have.
 ///
-/// \throws error with errc::shape_mismatch for tensors of other numbers of layers
-std::string unstacked(reshard::catalog const& source);
+/// \throws error with errc::shape_mismatch for tensors of other numbers of layers, with
+///         errc::limit_exceeded where there would be more than `most_names`
+std::string unstacked(reshard::catalog const& source, std::size_t most_names);
 
 /// Statements that put them together, as Megatron-Core does: experts always, layers where all have
 /// the same tensors.

@@ -136,7 +136,9 @@ outcome verify_checkpoint(processes const& world, verify_command const& options,
 void add_verify(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<verify_command>();
     CLI::App* const command =
-        add_command(app, chosen, "verify", "Compare a checkpoint with the digests saved with it",
+        add_command(app, chosen, "verify",
+                    "Compare a checkpoint with the digests saved with it, or files of "
+                    "Megatron-Core with their sums in integrity.json",
                     "  reshard verify model\n"
                     "  mpiexec -n 4 reshard verify model --json");
     add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();

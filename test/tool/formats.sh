@@ -190,6 +190,9 @@ done
 rm sums/common.pt
 on 1 "$tool" verify sums >output 2>errors
 grep -q '^common.pt: is not there, and has the SHA-256 sum' output || report "a lost file is not told"
+mkfifo sums/pipe
+echo "{\"algorithm\": \"sha256\", \"files\": {\"pipe\": \"$(printf 0%.0s {1..64})\"}}" >sums/integrity.json
+refuses 3 'sums/pipe: has a sum, and is no file' verify sums
 echo '{"algorithm": "md5", "files": {}}' >sums/integrity.json
 refuses 3 "sums/integrity.json: algorithm: 'md5' sums are not compared, sha256 is" verify sums
 echo '{"algorithm": "sha256", "files": {"../x": "00"}}' >sums/integrity.json

@@ -88,6 +88,7 @@ def model(path, shapes):
 
 
 model("holes.json", {f"decoder.layers.0.mlp.experts.linear_fc1.weight{i}": [2, 2] for i in range(1, 11)})
+model("many.json", {"decoder.layers.a": [1000000000, 1]})
 model("unequal.json", {"decoder.layers.a": [4, 2], "decoder.layers.b": [3, 2]})
 END
 
@@ -105,6 +106,25 @@ refuses 3 "the source has no decoder.layers.0.mlp.linear_fc1.weight; it is what 
     convert llama/hf out/x --program @llama-megatron-to-hf
 refuses 3 "the source has no model.layers.0.self_attn.kv_a_proj_with_mqa.weight; it is not what the program is for" \
     convert llama/hf out/x --program @deepseek-v3-hf-to-megatron
+# A program for another model would leave what it does not know as it is.
+refuses 3 "^@llama-hf-to-megatron: it is for another model, or knows .* tensors of this one not: 'model.layers.1.mlp.experts.0.down_proj.weight'" \
+    convert glm4-moe/hf out/x --program @llama-hf-to-megatron
+refuses 3 "knows 6 tensors of this one not: 'model.layers.0.post_feedforward_layernorm.weight'" \
+    convert gemma3/hf out/x --program @gemma-hf-to-megatron
+for model in llama qwen2-moe glm4-moe deepseek-v3; do
+    refuses 3 "^@$model-paddle-to-hf: the source has no .* it is what the program makes: run the one of the other direction" \
+        convert $model/hf out/x --program @$model-paddle-to-hf
+    refuses 3 "^@$model-hf-to-paddle: the source has no .* it is what the program makes" \
+        convert $model/paddle out/x --program @$model-hf-to-paddle
+done
+refuses 3 "^@megatron-stack: the source has no layers or experts that can be put together" convert llama/hf out/x --program @megatron-stack
+refuses 3 "^@megatron-unstack: the source has no tensors that hold all layers or experts" \
+    convert llama/megatron out/x --program @megatron-unstack
+refuses 3 "'decoder.layers.a' would become 1000000000 tensors, and with the others more than --max-names allows, which is 4194304" \
+    check --program @megatron-unstack --source many.json
+refuses 2 "^@megatron-unstack: is not run in reverse; there is one for each direction" \
+    convert llama/megatron out/x --program @megatron-unstack --reverse
+
 refuses 3 "'decoder.layers.0.mlp.experts.linear_fc1.weight10', but only 10 such tensors, from 'decoder.layers.0.mlp.experts.linear_fc1.weight1' on" \
     check --program @megatron-stack --source holes.json
 refuses 3 "'decoder.layers.a' is of 4 layers, and 'decoder.layers.b' of 3" check --program @megatron-unstack --source unequal.json

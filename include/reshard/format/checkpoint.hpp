@@ -72,6 +72,9 @@ RESHARD_DECL std::vector<std::string> names_of_read_formats();
 RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesystem::path const& path,
                                          safetensors_options const& options);
 
+/// True for the names that files with tensors, or lists of them, usually have.
+RESHARD_DECL bool may_hold_tensors(std::string_view name);
+
 } // namespace detail
 
 } // namespace reshard

@@ -20,7 +20,7 @@ import struct
 import sys
 
 HIDDEN, WORDS, HEADS, GROUPS, HEAD, INNER, EXPERTS, LAYERS = 6, 10, 4, 2, 3, 8, 11, 3
-Q_RANK, KV_RANK, ROTARY = 5, 4, 2
+Q_RANK, KV_RANK, ROTARY = 5, 5, 2
 
 DENSE = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3")
 TIED = ("gemma", "gemma2", "gemma3")

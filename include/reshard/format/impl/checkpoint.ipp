@@ -811,9 +811,63 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
     return std::nullopt;
 }
 
+/// True for files that trainers keep beside a checkpoint: their arguments, and the states of a
+/// learning rate's schedule, a loss's scale and generators of random numbers, of each rank or of
+/// one. They have endings of files with tensors.
+///
+/// \par Source the trainers of PaddleNLP and of Hugging Face
+inline bool is_trainer_file(std::string_view name) {
+    constexpr std::string_view known[] = {"training_args.bin", "scheduler.pdparams",
+                                          "scaler.pdparams",   "scheduler.pt",
+                                          "scaler.pt",         "rng_state.pth"};
+    constexpr std::string_view of_ranks = "rng_state_";
+    return std::ranges::find(known, name) != std::end(known) ||
+           (name.starts_with(of_ranks) && name.ends_with(".pth"));
+}
+
+RESHARD_DECL bool may_hold_tensors(std::string_view name) {
+    if (is_trainer_file(name))
+        return false;
+    constexpr std::string_view endings[] = {
+        ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
+        ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
+    return name == save_record_name || name == megatron_metadata_name ||
+           name.ends_with(dcp_metadata_name) || // and those of PaddlePaddle, 0.metadata
+           std::any_of(std::begin(endings), std::end(endings),
+                       [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+/// Files of a directory that another library has saved to, beside its checkpoint, which may hold
+/// tensors of their own: the state of an optimizer, another form of the same model.
+inline std::vector<std::string> other_tensors(file_store const& files,
+                                              checkpoint_metadata const& found) {
+    if (!found.save.empty() || files.find(found.path) != file_store::kind::directory)
+        return {};
+    std::set<std::string> known(found.indexes.begin(), found.indexes.end());
+    for (checkpoint_file const& file : found.files)
+        known.insert(file.path.filename().string());
+    for (std::string const& name : found.unread)
+        known.insert(name);
+    for (std::string const& name : older_files(files, found.path))
+        known.insert(name);
+    std::vector<std::string> others;
+    for (std::filesystem::path const& path : files.list(found.path))
+        if (std::string const name = path.filename().string();
+            !known.contains(name) && !known.contains("'" + name + "'") && may_hold_tensors(name) &&
+            !name.ends_with(".json") && files.find(path) == file_store::kind::file)
+            others.push_back("'" + name + "'");
+    return others;
+}
+
 /// Says what is left out when the tensors are read, so that it is not lost unseen.
 inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     checkpoint_metadata& found = opened.metadata;
+    if (auto const others = other_tensors(*opened.files, found); !others.empty())
+        found.warnings.push_back(found.path.string() + ": " +
+                                 first_and_more(others.front(), others.size()) +
+                                 (others.size() == 1 ? " may have tensors of its own, and is"
+                                                     : " may have tensors of their own, and are") +
+                                 " not read: this is the checkpoint of the format " + found.format);
     if (!found.unread.empty())
         found.warnings.push_back(found.path.string() + ": " +
                                  first_and_more(found.unread.front(), found.unread.size()) + " " +

@@ -18,7 +18,7 @@ namespace reshard::detail {
 ///
 /// \throws error as `plan_safetensors` does; errc::unsupported for shards that are no whole tensors,
 ///         and for data types that Paddle does not have
-/// \par Source the trainer of PaddleNLP: files of at most 5 GB, numbered from 1
+/// \par Source the trainer of PaddleNLP: one file for each part, numbered from 1
 RESHARD_DECL checkpoint_plan plan_unified(layout const& target, file_choices const& choices);
 
 } // namespace reshard::detail

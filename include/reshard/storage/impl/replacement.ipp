@@ -42,33 +42,6 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
     return found;
 }
 
-/// True for files that trainers keep beside a checkpoint: their arguments, and the states of a
-/// learning rate's schedule, a loss's scale and generators of random numbers, of each rank or of
-/// one. They have endings of files with tensors.
-///
-/// \par Source the trainers of PaddleNLP and of Hugging Face
-inline bool is_trainer_file(std::string_view name) {
-    constexpr std::string_view known[] = {"training_args.bin", "scheduler.pdparams",
-                                          "scaler.pdparams",   "scheduler.pt",
-                                          "scaler.pt",         "rng_state.pth"};
-    constexpr std::string_view of_ranks = "rng_state_";
-    return std::ranges::find(known, name) != std::end(known) ||
-           (name.starts_with(of_ranks) && name.ends_with(".pth"));
-}
-
-/// True for the names that files with tensors, or lists of them, usually have.
-inline bool may_hold_tensors(std::string_view name) {
-    if (is_trainer_file(name))
-        return false;
-    constexpr std::string_view endings[] = {
-        ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
-        ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
-    return name == save_record_name || name == megatron_metadata_name ||
-           name.ends_with(dcp_metadata_name) || // and those of PaddlePaddle, 0.metadata
-           std::any_of(std::begin(endings), std::end(endings),
-                       [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
 /// The names of the files of a checkpoint.
 inline std::set<std::string> names_in(checkpoint_metadata const& opened) {
     std::set<std::string> names{std::string(save_record_name), std::string(hf_index_name)};

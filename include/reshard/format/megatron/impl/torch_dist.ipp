@@ -88,6 +88,13 @@ inline opened_checkpoint with_whole(opened_checkpoint opened,
     return opened;
 }
 
+/// Newer versions keep what all ranks share with the other objects.
+inline bool has_common_state(checkpoint_metadata const& found) {
+    return std::ranges::any_of(found.objects, [](checkpoint_object const& one) {
+        return one.key.starts_with("common_state");
+    });
+}
+
 RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& metadata) {
     std::string const version = checked_version(*files, metadata);
@@ -104,6 +111,11 @@ RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const>
     std::filesystem::path const common = directory / megatron_common_name;
     if (all.files->find(common) == file_store::kind::file)
         append(all, with_whole(open_torch_file(all.files, common), below, common));
+    else if (!has_common_state(all.metadata))
+        all.metadata.warnings.push_back(directory.string() + ": there is no " +
+                                        std::string(megatron_common_name) +
+                                        ", which has what all ranks share (args, iteration); was "
+                                        "it lost, or the save not finished?");
     return all;
 }
 
