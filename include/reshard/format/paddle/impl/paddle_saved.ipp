@@ -127,7 +127,7 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     cut_arrays const cut(values, arrays);
     whole_tensors all(std::move(files), "paddle_params", path);
     all.begin_file(path);
-    std::map<std::uint64_t, std::string> firsts; // by where their elements are
+    std::map<std::uint64_t, std::string> firsts; // by the identity of their arrays
     auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
     for (named_value const& one : named_values(values, is_array)) {
         // Names of Paddle's own, or parts of what is added below.
@@ -138,10 +138,9 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
             all.add_object(key);
             continue;
         }
-        file_tensor const tensor = arrays.array(one.value, "tensor '" + key + "'");
-        auto const [known, is_new] = firsts.try_emplace(tensor.elements.begin, key);
-        if (is_new || element_count(tensor.shape) == 0)
-            all.add(key, tensor);
+        auto const [known, is_new] = firsts.try_emplace(arrays.identity(one.value), key);
+        if (is_new)
+            all.add(key, arrays.array(one.value, "tensor '" + key + "'"));
         else
             all.add_alias(key, known->second);
     }
