@@ -189,4 +189,20 @@ BOOST_AUTO_TEST_CASE(arrays_that_have_their_bytes_in_common_are_tensors_of_their
     BOOST_TEST((opened.metadata.aliases == std::map<std::string, std::string>{{"same", "scalar"}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_part_is_of_one_array_alone) {
+    using namespace std::string_literals;
+    // Two arrays are one dict with one part: more of them would be memory that the file has not.
+    std::string const slices = text("slices") + "](" + text("z") + "e";
+    std::string const cut = "}(" + text("OriginShape") + tuple("K\0"s) + slices + "uq\x06";
+    temporary_directory const directory;
+    std::string const path =
+        directory.write("cut.pdparams", dict_file(text("z") + array("K\0"s, "u1", "C\0"s) +
+                                                  text("UnpackBigParamInfor@@") + "}(" + text("a") +
+                                                  cut + text("b") + "h\x06u"));
+    BOOST_CHECK_EXCEPTION(read_all(path), error,
+                          mentions(errc::corrupt_file,
+                                   "cut.pdparams: tensor 'b': its part 'z' is a "
+                                   "part that was there before"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -42,7 +42,7 @@ inline constexpr std::string_view paddle_saved_names[] = {
     "collections.OrderedDict",
 };
 
-/// An array that Paddle cut into flat ones, and these.
+/// An array that Paddle cut into flat ones, and these, which are of no other one.
 struct cut_array {
     std::string key;
     index_vector shape;
@@ -85,8 +85,10 @@ private:
             pickle_value const array = values_.at(values_.root(), part, what);
             if (!arrays_.is_array(array))
                 values_.refuse(what + ": '" + part + "'", array, "an array");
+            if (!parts_.insert(part).second)
+                fail(errc::corrupt_file, values_.file(), ": ", what, ": its part '", part,
+                     "' is a part that was there before");
             added.parts.push_back(arrays_.array(array, "'" + part + "'"));
-            parts_.insert(part);
         }
         added.key = std::move(key);
         check(added, values_.file() + ": " + what + ": ");
