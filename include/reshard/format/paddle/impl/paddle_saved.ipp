@@ -131,7 +131,7 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     all.begin_file(path);
     std::map<std::uint64_t, std::string> firsts; // by the identity of their arrays
     auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
-    for (named_value const& one : named_values(values, is_array)) {
+    for (named_value const& one : named_values(values, *file, is_array)) {
         // Names of Paddle's own, or parts of what is added below.
         if (one.key.starts_with("StructuredToParameterName@@") || cut.contain(one.key))
             continue;
