@@ -117,25 +117,28 @@ inline void check_file_name(json_cursor const& place, std::string const& name) {
         place.refuse(json_quoted(name) + " is not the name of a file beside the index");
 }
 
-/// Whether it is the index that PaddleNLP 3 writes where each rank has a file of its own
-/// (`ignore_merge_optimizer`): it counts resumptions, and has no map.
+/// Whether it is the index of optimizer state that PaddleNLP 3 writes where each rank has a file of
+/// its own (`ignore_merge_optimizer`): it counts resumptions, and has no map.
 inline bool lists_nothing(json_cursor const& index) {
     return index.find("quant_ckpt_resume_times") && !index.find("weight_map");
 }
 
+/// \param  may_list_nothing it is of the optimizer state of a Unified Checkpoint; see
+///         `lists_nothing`
 /// \throws error with errc::corrupt_file that names `file` and the place in it; errc::unsupported
 ///         for quantised optimizer state
 /// \par Source Hugging Face transformers; `metadata` may be absent or hold other things, as there,
 ///             and a `total_size` that is not a whole number counts as none. The Unified Checkpoint
 ///             of PaddleNLP: `master_weights` beside `weight_map`
-inline hf_index parse_hf_index(std::string_view text, std::string_view file) {
+inline hf_index parse_hf_index(std::string_view text, std::string_view file,
+                               bool may_list_nothing = false) {
     auto const document = parse_json(text, file, errc::corrupt_file);
     json_cursor const root(document, file, errc::corrupt_file);
     hf_index index;
     if (auto const stage = root.find("ckpt_quant_stage"); stage && stage->text() != "O0")
         fail(errc::unsupported, file, ": the optimizer state is quantised (ckpt_quant_stage ",
              stage->text(), "), which is not read");
-    if (!lists_nothing(root))
+    if (!may_list_nothing || !lists_nothing(root))
         root.at("weight_map").for_each_member([&](std::string_view key, json_cursor const& name) {
             std::string file_name = name.text();
             check_file_name(name, file_name);

@@ -45,8 +45,10 @@ BOOST_AUTO_TEST_CASE(metadata_need_not_be_there_nor_be_a_whole_number) {
         BOOST_TEST(!parse_hf_index(text, "i.json").total_bytes.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(an_index_that_counts_resumptions_may_have_no_map) {
-    BOOST_TEST(parse_hf_index(R"({"quant_ckpt_resume_times": 0})", "i.json").weight_map.empty());
+BOOST_AUTO_TEST_CASE(an_index_of_optimizer_state_that_counts_resumptions_may_have_no_map) {
+    std::string const counts = R"({"quant_ckpt_resume_times": 0})";
+    BOOST_TEST(parse_hf_index(counts, "i.json", true).weight_map.empty());
+    BOOST_TEST(refusal(counts) == "i.json: 'weight_map' is missing"); // of a model
     BOOST_TEST(parse_hf_index(R"({"ckpt_quant_stage": "O0", "quant_ckpt_resume_times": 0,
                                   "weight_map": {"w": "f"}})",
                               "i.json")

@@ -96,6 +96,33 @@ std::set<std::string> objects_in(opened_checkpoint const& opened) {
     return all;
 }
 
+/// Codes of a short text, of several values as a tuple, and of a class or a function.
+std::string text(std::string const& value) {
+    return "\x8c" + std::string(1, static_cast<char>(value.size())) + value;
+}
+std::string tuple(std::string const& values) { return "(" + values + "t"; }
+std::string global(std::string const& module, std::string const& name) {
+    return "c" + module + "\n" + name + "\n";
+}
+
+/// Codes of an array of NumPy, as Python wrote them.
+///
+/// \param shape codes of its extents
+/// \param type  as NumPy has it, `i1`
+/// \param bytes codes of its bytes
+std::string array(std::string const& shape, std::string const& type, std::string const& bytes) {
+    std::string const dtype = global("numpy", "dtype") + tuple(text(type) + "\x89\x88") + "R" +
+                              tuple("K\x03" + text("|") + "NNN") + "b";
+    return global("numpy.core.multiarray", "_reconstruct") +
+           tuple(global("numpy", "ndarray") + tuple(shape) + text("b")) + "R" +
+           tuple("K\x01" + tuple(shape) + dtype + "\x89" + bytes) + "b";
+}
+
+/// A pickle of a dict.
+std::string dict_file(std::string const& keys_and_values) {
+    return "\x80\x03}(" + keys_and_values + "u.";
+}
+
 /// Opens a checkpoint and reads all of it.
 void read_all(fs::path const& path) { tensors_in(open_files(files_of_system(), path, {})); }
 
@@ -143,6 +170,39 @@ BOOST_AUTO_TEST_CASE(parts_of_an_array_that_do_not_fit_it_are_refused) {
                           mentions(errc::corrupt_file,
                                    "cut.pdparams: tensor '0.weight': its 3 parts have 6 elements, "
                                    "and [2, 4] has 8"));
+}
+
+BOOST_AUTO_TEST_CASE(arrays_that_have_their_bytes_in_common_are_tensors_of_their_own) {
+    // Python keeps each bytes object of one byte once, and its pickle names it where it is again.
+    std::string const again = "h\x01";
+    temporary_directory const directory;
+    std::string const path = directory.write(
+        "one.pdparams", dict_file(text("flag") + array("K\x01", "b1", "C\x01\x01q\x01") +
+                                  text("count") + array("K\x01", "u1", again) + text("scalar") +
+                                  array("", "i1", again) + "q\x02" + text("same") + "h\x02"));
+    opened_checkpoint const opened = open_files(files_of_system(), path, {});
+    described_tensors const expected{{"flag", {"BOOL", {1}, "01"}},
+                                     {"count", {"U8", {1}, "01"}},
+                                     {"scalar", {"I8", {}, "01"}},
+                                     {"same", {"I8", {}, "01"}}};
+    BOOST_TEST((tensors_in(opened) == expected));
+    BOOST_TEST((opened.metadata.aliases == std::map<std::string, std::string>{{"same", "scalar"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_part_is_of_one_array_alone) {
+    using namespace std::string_literals;
+    // Two arrays are one dict with one part: more of them would be memory that the file has not.
+    std::string const slices = text("slices") + "](" + text("z") + "e";
+    std::string const cut = "}(" + text("OriginShape") + tuple("K\0"s) + slices + "uq\x06";
+    temporary_directory const directory;
+    std::string const path =
+        directory.write("cut.pdparams", dict_file(text("z") + array("K\0"s, "u1", "C\0"s) +
+                                                  text("UnpackBigParamInfor@@") + "}(" + text("a") +
+                                                  cut + text("b") + "h\x06u"));
+    BOOST_CHECK_EXCEPTION(read_all(path), error,
+                          mentions(errc::corrupt_file,
+                                   "cut.pdparams: tensor 'b': its part 'z' is a "
+                                   "part that was there before"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -126,6 +126,17 @@ BOOST_AUTO_TEST_CASE(an_index_of_no_optimizer_state_is_none) {
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(an_index_of_no_model_is_refused) {
+    for (std::string const part : {"model", "master_weights"}) {
+        std::string const name = part + ".safetensors.index.json";
+        changed_checkpoint const changed("all_three");
+        changed.write(name, R"({"quant_ckpt_resume_times": 0})");
+        BOOST_CHECK_EXCEPTION(
+            changed.open(), error,
+            test::mentions(errc::corrupt_file, name + ": 'weight_map' is missing"));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(quantised_optimizer_state_is_refused) {
     BOOST_CHECK_EXCEPTION(changed_checkpoint("paddlenlp-3.0/quantised").open(), error,
                           test::mentions(errc::unsupported, "optimizer.safetensors.index.json: the "

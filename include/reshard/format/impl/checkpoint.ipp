@@ -625,7 +625,8 @@ inline void check_total(checkpoint_reader& reader, std::filesystem::path const& 
 /// Adds the tensors of the files that an index lists.
 inline hf_index add_index(checkpoint_reader& reader, std::filesystem::path const& path,
                           unified_part part = unified_part::model) {
-    hf_index index = parse_hf_index(read_text_file(reader.files(), path), path.string());
+    hf_index index = parse_hf_index(read_text_file(reader.files(), path), path.string(),
+                                    part == unified_part::optimizer);
     auto const files = keys_by_file(index);
     for (auto const& [file, keys] : files)
         check_present(reader.files(), path, file, keys);

@@ -33,6 +33,12 @@ public:
         return is_reconstructed(value) || is_of_buffer(value);
     }
 
+    /// Equal for values that are one array of NumPy, whatever names it has. Arrays that have their
+    /// bytes in common need not be one: Python keeps each bytes object of one byte once.
+    ///
+    /// \pre `is_array(value)`
+    std::uint64_t identity(pickle_value value) const { return without_name(value).place; }
+
     /// Where an array is in the file, or in that of `files_with_encoded_bytes`.
     ///
     /// \pre `is_array(value)`

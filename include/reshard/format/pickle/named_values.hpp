@@ -5,12 +5,15 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/pickle.hpp>
+#include <reshard/os/file_store.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,8 +33,8 @@ class value_walk {
 public:
     using predicate = std::function<bool(pickle_value)>;
 
-    value_walk(pickle const& values, predicate const& is_tensor)
-        : values_(values), is_tensor_(is_tensor) {}
+    value_walk(pickle const& values, file_store::file const& file, predicate const& is_tensor)
+        : values_(values), file_(file), is_tensor_(is_tensor) {}
 
     std::vector<named_value> all() {
         walk("", values_.root(), 0);
@@ -41,8 +44,16 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    /// Deeper than any state, and values within values more often than any.
-    static constexpr std::size_t most_depth = 64, most_steps = std::size_t{1} << 24;
+    static constexpr std::size_t most_depth = 64; ///< deeper than any state
+    static constexpr std::size_t most_name_bytes = std::size_t{1} << 16;
+
+    /// What a file may have, beside what it has for each byte that was read: values that stand in
+    /// many places are there many times here, and each with a name.
+    static constexpr std::uint64_t base_values = 1 << 16, base_elements = 1 << 24,
+                                   base_bytes_of_names = 1 << 20;
+
+    /// A name has those around it in front.
+    static constexpr std::uint64_t bytes_of_names_a_byte = 64;
 
     /// What a value has that decides whether the list or the tuple around it is entered.
     struct content {
@@ -57,10 +68,10 @@ private:
     };
 
     content walk(std::string const& key, pickle_value value, std::size_t depth) {
-        if (depth > most_depth || ++steps_ > most_steps)
+        if (depth > most_depth)
             fail(errc::corrupt_file, values_.file(), ": '", key, "': values within values, ",
-                 depth > most_depth ? most_depth : most_steps,
-                 " of them; is one of them within itself?");
+                 most_depth, " of them; is one of them within itself?");
+        count(found_, 1, base_values + values_.bytes_read(), "values");
         if (value.what == kind::dict)
             return walk_dict(key, value, depth);
         if (value.what == kind::list || value.what == kind::tuple)
@@ -84,7 +95,8 @@ private:
         std::size_t const before = all_.size();
         auto const elements = values_.elements(value, key);
         if (are_plain(elements)) { // often many numbers, which need no names
-            steps_ += elements.size();
+            count(elements_, elements.size(), base_elements + values_.bytes_read(),
+                  "elements of lists");
             all_.push_back({key, value});
             return found;
         }
@@ -106,8 +118,22 @@ private:
         });
     }
 
-    static std::string joined(std::string const& key, std::string const& name) {
-        return key.empty() ? name : key + "." + name;
+    std::string joined(std::string const& key, std::string const& name) {
+        std::string all = key.empty() ? name : key + "." + name;
+        count(bytes_of_names_, all.size(),
+              base_bytes_of_names + bytes_of_names_a_byte * values_.bytes_read(), "bytes of names");
+        return all;
+    }
+
+    /// Refuses what would take more memory or time than a file of that length can ask for.
+    void count(std::uint64_t& counted, std::uint64_t more, std::uint64_t most,
+               std::string_view what) const {
+        counted += more;
+        if (counted > most)
+            fail(errc::limit_exceeded, values_.file(), ": more than ", most, " ", what,
+                 ", if all is counted as often as it stands in dicts and lists; that is too much "
+                 "for a pickle of ",
+                 values_.bytes_read(), " bytes");
     }
 
     std::string name_of(pickle_value name, std::string const& key) const {
@@ -115,13 +141,27 @@ private:
             return std::to_string(values_.integer(name, key));
         if (name.what == kind::text)
             return std::string(values_.text(name, key));
+        if (name.what == kind::long_text)
+            return long_name(values_.unread(name, key));
         return values_.described(name); // of no tensor that is asked for
     }
 
+    std::string long_name(byte_run where) const {
+        if (where.size() > most_name_bytes)
+            fail(errc::limit_exceeded, values_.file(), ": byte ", where.begin, " begins a name of ",
+                 where.size(), " bytes; those of more than ", most_name_bytes, " are not read");
+        std::string name(static_cast<std::size_t>(where.size()), '\0');
+        file_.read(where.begin, std::as_writable_bytes(std::span(name)));
+        return name;
+    }
+
     pickle const& values_;
+    file_store::file const& file_;
     predicate const& is_tensor_;
     std::vector<named_value> all_;
-    std::size_t steps_ = 0;
+    std::uint64_t found_ = 0;    ///< values that were come by
+    std::uint64_t elements_ = 0; ///< of lists that are one value
+    std::uint64_t bytes_of_names_ = 0;
 };
 
 /// The tensors and other values of a pickle, in their order. One that is alone has no name.
@@ -129,12 +169,17 @@ private:
 /// Dicts are entered, so that an empty one is nothing; lists that have a tensor, a dict, or a list
 /// that is entered; tuples that have a tensor somewhere. All others are one value.
 ///
-/// \throws error with errc::corrupt_file for values within themselves
+/// Its memory grows with the bytes of the pickle that were read.
+///
+/// \param  file the one that the pickle was read from, which long names are in
+/// \throws error with errc::corrupt_file for values within themselves; errc::limit_exceeded for
+///         values that stand in so many places that they are out of proportion to the file, and for
+///         a name of more than 64 KiB
 /// \par Source torch.distributed.checkpoint._traverse of torch 2.4 to 2.15, but for tuples, all of
 ///             which are one value there
-inline std::vector<named_value> named_values(pickle const& values,
+inline std::vector<named_value> named_values(pickle const& values, file_store::file const& file,
                                              value_walk::predicate const& is_tensor) {
-    return value_walk(values, is_tensor).all();
+    return value_walk(values, file, is_tensor).all();
 }
 
 } // namespace reshard::detail

@@ -98,6 +98,9 @@ public:
 
     unsigned protocol() const { return protocol_; }
 
+    /// How many bytes of it were read, beside those of values that stay in the file.
+    std::uint64_t bytes_read() const { return bytes_read_; }
+
     /// The position behind the last byte of the pickle.
     std::uint64_t end() const { return end_; }
 
@@ -157,6 +160,7 @@ private:
     std::string file_;
     pickle_value root_;
     std::uint64_t end_ = 0;
+    std::uint64_t bytes_read_ = 0;
     unsigned protocol_ = 0;
     std::string characters_;           ///< of texts and names
     std::vector<pickle_value> values_; ///< elements of tuples, of lists, and keys and values

@@ -42,7 +42,7 @@ inline constexpr std::string_view paddle_saved_names[] = {
     "collections.OrderedDict",
 };
 
-/// An array that Paddle cut into flat ones, and these.
+/// An array that Paddle cut into flat ones, and these, which are of no other one.
 struct cut_array {
     std::string key;
     index_vector shape;
@@ -85,8 +85,10 @@ private:
             pickle_value const array = values_.at(values_.root(), part, what);
             if (!arrays_.is_array(array))
                 values_.refuse(what + ": '" + part + "'", array, "an array");
+            if (!parts_.insert(part).second)
+                fail(errc::corrupt_file, values_.file(), ": ", what, ": its part '", part,
+                     "' is a part that was there before");
             added.parts.push_back(arrays_.array(array, "'" + part + "'"));
-            parts_.insert(part);
         }
         added.key = std::move(key);
         check(added, values_.file() + ": " + what + ": ");
@@ -127,9 +129,9 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     cut_arrays const cut(values, arrays);
     whole_tensors all(std::move(files), "paddle_params", path);
     all.begin_file(path);
-    std::map<std::uint64_t, std::string> firsts; // by where their elements are
+    std::map<std::uint64_t, std::string> firsts; // by the identity of their arrays
     auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
-    for (named_value const& one : named_values(values, is_array)) {
+    for (named_value const& one : named_values(values, *file, is_array)) {
         // Names of Paddle's own, or parts of what is added below.
         if (one.key.starts_with("StructuredToParameterName@@") || cut.contain(one.key))
             continue;
@@ -138,10 +140,9 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
             all.add_object(key);
             continue;
         }
-        file_tensor const tensor = arrays.array(one.value, "tensor '" + key + "'");
-        auto const [known, is_new] = firsts.try_emplace(tensor.elements.begin, key);
-        if (is_new || element_count(tensor.shape) == 0)
-            all.add(key, tensor);
+        auto const [known, is_new] = firsts.try_emplace(arrays.identity(one.value), key);
+        if (is_new)
+            all.add(key, arrays.array(one.value, "tensor '" + key + "'"));
         else
             all.add_alias(key, known->second);
     }

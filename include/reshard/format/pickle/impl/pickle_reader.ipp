@@ -37,6 +37,7 @@ public:
         : result_(result), input_(file, result.file_, where), allowed_(allowed) {}
 
     void read() {
+        std::uint64_t const begin = input_.position();
         reserve(input_.left());
         if (input_.byte() != static_cast<unsigned char>(pickle_code::proto))
             refuse("is not the first one of a pickle of protocol 2 or later");
@@ -45,6 +46,9 @@ public:
         while (step(static_cast<pickle_code>(begin_code()))) {
         }
         result_.end_ = input_.position();
+        result_.bytes_read_ = result_.end_ - begin;
+        for (byte_run const& unread : result_.bytes_)
+            result_.bytes_read_ -= unread.size();
     }
 
 private:

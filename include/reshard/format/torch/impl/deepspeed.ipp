@@ -75,9 +75,10 @@ inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
 /// The tensor of a file: the file itself, or `param` of its dict; nothing where it is another
 /// value.
 inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
+                                            file_store::file const& file,
                                             deepspeed_value const& value) {
-    auto const all =
-        named_values(archive.values(), [&](pickle_value one) { return archive.is_tensor(one); });
+    auto const all = named_values(archive.values(), file,
+                                  [&](pickle_value one) { return archive.is_tensor(one); });
     for (named_value const& one : all)
         if ((one.key.empty() || one.key == "param") && archive.is_tensor(one.value))
             return archive.tensor(one.value, "tensor '" + value.key + "'");
@@ -110,7 +111,7 @@ RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_sto
         auto const file = files->open(value.path);
         torch_archive const archive = archive_in(*file, value);
         all.begin_file(value.path);
-        if (auto const tensor = tensor_of(archive, value)) {
+        if (auto const tensor = tensor_of(archive, *file, value)) {
             all.add(value.key, *tensor);
         } else {
             all.add_object(value.key);

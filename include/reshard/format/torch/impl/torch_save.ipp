@@ -41,8 +41,9 @@ inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
     fail(errc::corrupt_file, path, ": begins as no file of torch.save does");
 }
 
-inline std::vector<named_value> values_in(torch_archive const& archive) {
-    return named_values(archive.values(),
+inline std::vector<named_value> values_in(torch_archive const& archive,
+                                          file_store::file const& file) {
+    return named_values(archive.values(), file,
                         [&](pickle_value value) { return archive.is_tensor(value); });
 }
 
@@ -57,7 +58,7 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     std::vector<std::string> keys;
     // Of tensors that are one view of one storage, the first.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
-    for (named_value& one : values_in(archive)) {
+    for (named_value& one : values_in(archive, *file)) {
         if (one.key.empty()) // the file is one value
             one.key = path.stem().string();
         if (!archive.is_tensor(one.value)) {
@@ -91,7 +92,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     for (std::filesystem::path const& path : paths) {
         auto const file = files.open(path);
         torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-        for (named_value const& one : values_in(archive)) {
+        for (named_value const& one : values_in(archive, *file)) {
             std::string const key = one.key.empty() ? path.stem().string() : one.key;
             if (!archive.is_tensor(one.value))
                 all.push_back(object_of(archive, one.value, *file, key));
