@@ -87,6 +87,28 @@ succeeds 1 diff "$formats/torch/torch-2.15/nested.pt" plain
 grep -q "note: .*nested.pt has 11 values that are no tensors, and plain has 0 values .*: the two formats" errors ||
     { report "values that a format has no place for are not counted" && cat errors; }
 
+# A key may be empty: it is one as any other.
+python3 - <<'PYTHON'
+import pickle, zipfile
+
+with zipfile.ZipFile("key.pt", "w") as archive:
+    archive.writestr("x/data.pkl", pickle.dumps({"k": 5, "lr": 0.1}, 2))
+PYTHON
+succeeds 1 convert key.pt no_key --to torch_dcp
+python3 - <<'PYTHON'
+with open("no_key/.metadata", "rb+") as file:
+    text = file.read()
+    assert text.count(b"X\1\0\0\0k") == 1
+    file.seek(0)
+    file.write(text.replace(b"X\1\0\0\0k", b"X\0\0\0\0"))
+    file.truncate()
+PYTHON
+for format in torch_dcp megatron_torch_dist; do
+    succeeds 1 convert no_key "no_key_$format" --to $format
+    succeeds 1 diff no_key "no_key_$format" --json
+    expects output "d['equal'], d['objects']['a'], d['objects']['b']" "(True, 2, 2)"
+done
+
 # plan warns of what convert refuses, in the same words, and of nothing where it does not.
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json
 nested=$formats/torch/torch-2.15/nested.pt
