@@ -70,6 +70,21 @@ for protocol in 3 4 5; do
     expects output "d['equal'], d['objects']['a'], d['objects']['unread']" "(True, 11, [])"
 done
 
+# NumPy pickles an array in another way in each protocol, and under another name in each version.
+run_state=torch/torch-2.15/run_state
+for other in ${run_state}_protocol4 ${run_state}_protocol5 torch/torch-2.0/run_state; do
+    succeeds 1 diff "$formats/$run_state.pt" "$formats/$other.pt" --json
+    expects output "d['equal'], d['objects']['different'], d['objects']['unread']" "(True, [], [])"
+done
+python3 - <<'PYTHON'
+import pickle, zipfile
+
+for protocol in 2, 5:
+    with zipfile.ZipFile(f"bytearray{protocol}.pt", "w") as archive:
+        archive.writestr("x/data.pkl", pickle.dumps({"none": bytearray(), "one": bytearray(b"\xff")}, protocol))
+PYTHON
+succeeds 1 diff bytearray2.pt bytearray5.pt
+
 # What is not read is named.
 differs "^'seed': 0x400000000000000000 in large.pt, 0x800000000000000000 in larger.pt$" large.pt larger.pt
 differs "^'seed': 0x400000000000000000 in large.pt, -0x400000000000000000 in below.pt$" large.pt below.pt

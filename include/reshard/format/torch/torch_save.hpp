@@ -48,12 +48,12 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 
 /// What a value says, much as Python writes it: equal values have equal texts, however they were
 /// pickled. Dicts and sets are in the order of the texts of their elements; ordered dicts are
-/// dicts, frozen sets sets and bytearrays bytes; a tensor has its elements.
+/// dicts, frozen sets sets and bytearrays bytes; a tensor has its elements, and so has an array of
+/// NumPy, whichever function pickled it. Names are those of Python 3 and of the newest NumPy.
 ///
 /// \param file names the checkpoint in messages
-/// \throws error with errc::unsupported for whole numbers of more than 64 bits, and classes that
-///         are not read; errc::limit_exceeded for a value of more than 256 MiB of text; else as
-///         `torch_archive`
+/// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded where
+///         more than 256 MiB of text would be made; else as `torch_archive`
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file);
 
 /// The tensors of the files that an index lists.
