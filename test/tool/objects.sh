@@ -124,6 +124,60 @@ for format in torch_dcp megatron_torch_dist; do
     expects output "d['equal'], d['objects']['a'], d['objects']['b']" "(True, 2, 2)"
 done
 
+# Tensors that have no names, since they are in what is no tensor, are not left out without a word.
+python3 - <<'PYTHON'
+import argparse, collections, io, pickle, sys, types, zipfile
+
+torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+sys.modules.update({"torch": torch, "torch._utils": utils})
+torch.FloatStorage = type("FloatStorage", (), {"__module__": "torch"})
+
+
+def _rebuild_tensor_v2(*arguments):
+    pass
+
+
+_rebuild_tensor_v2.__module__ = "torch._utils"
+utils._rebuild_tensor_v2 = _rebuild_tensor_v2
+
+
+class Storage:
+    pass
+
+
+class Tensor:
+    def __reduce__(self):
+        return _rebuild_tensor_v2, (Storage(), 0, (2,), (1,), False, collections.OrderedDict())
+
+
+class Pickler(pickle.Pickler):
+    def persistent_id(self, value):
+        return ("storage", torch.FloatStorage, "0", "cpu", 2) if isinstance(value, Storage) else None
+
+
+def save(name, value):
+    pickled = io.BytesIO()
+    Pickler(pickled, 2).dump(value)
+    with zipfile.ZipFile(name, "w") as archive:
+        archive.writestr("x/data.pkl", pickled.getvalue())
+        archive.writestr("x/data/0", bytes(8))
+
+
+deque, namespace = collections.deque([(), (Tensor(),)]), argparse.Namespace(t={"a": Tensor()})
+save("within.pt", {"w": Tensor(), "hist": deque, "ns": namespace, "plain": (3, argparse.Namespace(lr=0.1))})
+save("within_one.pt", {"w": Tensor(), "hist": deque})
+PYTHON
+within="within.pt: 'hist' and 1 more are no tensors, but hold some, which are not read: they are neither converted nor compared$"
+succeeds 1 convert within.pt without --no-objects
+grep -q "^warning: $within" errors || { report "convert does not warn of tensors in a deque" && cat errors; }
+succeeds 1 diff within.pt without
+grep -q "^warning: $within" errors || { report "diff does not warn of tensors in a deque" && cat errors; }
+succeeds 1 inspect within.pt
+grep -q "^warning: $within" errors || { report "inspect does not warn of tensors in a deque" && cat errors; }
+refuses 3 "1 warning" convert within.pt refused --no-objects --strict-warnings
+succeeds 1 inspect within_one.pt
+grep -q "within_one.pt: 'hist' is no tensor, but holds some" errors || report "one value that holds tensors is not named"
+
 # plan warns of what convert refuses, in the same words, and of nothing where it does not.
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json
 nested=$formats/torch/torch-2.15/nested.pt

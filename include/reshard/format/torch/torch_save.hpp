@@ -26,6 +26,7 @@ inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.js
 
 /// The tensors of a file. Those in dicts and lists have names with dots, `model.layers.0.weight`.
 /// Tensors that are one view of a storage are aliases; other values are objects.
+/// Tensors within objects, as in a deque, are not read: a warning names those objects.
 ///
 /// \throws error with errc::corrupt_file for two values of one name, and for values within
 ///         themselves; errc::unsupported for a file of torch before 1.6, which is no archive; see

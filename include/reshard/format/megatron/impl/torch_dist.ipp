@@ -57,6 +57,7 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
             first.objects.push_back(std::move(object));
     }
     std::ranges::move(more.metadata.files, std::back_inserter(first.files));
+    std::ranges::move(more.metadata.warnings, std::back_inserter(first.warnings));
     first.aliases.merge(more.metadata.aliases);
     sort_by_key(first.tensors);
     auto const twice = std::ranges::adjacent_find(first.tensors, {}, &checkpoint_tensor::key);
