@@ -137,6 +137,8 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
     stopwatch const watch;
     checkpoint const a = open_checkpoint(world, options.a);
     checkpoint const b = open_checkpoint(world, options.b);
+    say_warnings(world, a);
+    say_warnings(world, b);
     comparison const found = compared(world, a, b, options);
     if (world.rank() == 0) {
         note_read(found, options);

@@ -70,6 +70,21 @@ for protocol in 3 4 5; do
     expects output "d['equal'], d['objects']['a'], d['objects']['unread']" "(True, 11, [])"
 done
 
+# NumPy pickles an array in another way in each protocol, and under another name in each version.
+run_state=torch/torch-2.15/run_state
+for other in ${run_state}_protocol4 ${run_state}_protocol5 torch/torch-2.0/run_state; do
+    succeeds 1 diff "$formats/$run_state.pt" "$formats/$other.pt" --json
+    expects output "d['equal'], d['objects']['different'], d['objects']['unread']" "(True, [], [])"
+done
+python3 - <<'PYTHON'
+import pickle, zipfile
+
+for protocol in 2, 5:
+    with zipfile.ZipFile(f"bytearray{protocol}.pt", "w") as archive:
+        archive.writestr("x/data.pkl", pickle.dumps({"none": bytearray(), "one": bytearray(b"\xff")}, protocol))
+PYTHON
+succeeds 1 diff bytearray2.pt bytearray5.pt
+
 # What is not read is named.
 differs "^'seed': 0x400000000000000000 in large.pt, 0x800000000000000000 in larger.pt$" large.pt larger.pt
 differs "^'seed': 0x400000000000000000 in large.pt, -0x400000000000000000 in below.pt$" large.pt below.pt
@@ -86,6 +101,82 @@ succeeds 1 convert "$formats/torch/torch-2.15/nested.pt" plain --no-objects
 succeeds 1 diff "$formats/torch/torch-2.15/nested.pt" plain
 grep -q "note: .*nested.pt has 11 values that are no tensors, and plain has 0 values .*: the two formats" errors ||
     { report "values that a format has no place for are not counted" && cat errors; }
+
+# A key may be empty: it is one as any other.
+python3 - <<'PYTHON'
+import pickle, zipfile
+
+with zipfile.ZipFile("key.pt", "w") as archive:
+    archive.writestr("x/data.pkl", pickle.dumps({"k": 5, "lr": 0.1}, 2))
+PYTHON
+succeeds 1 convert key.pt no_key --to torch_dcp
+python3 - <<'PYTHON'
+with open("no_key/.metadata", "rb+") as file:
+    text = file.read()
+    assert text.count(b"X\1\0\0\0k") == 1
+    file.seek(0)
+    file.write(text.replace(b"X\1\0\0\0k", b"X\0\0\0\0"))
+    file.truncate()
+PYTHON
+for format in torch_dcp megatron_torch_dist; do
+    succeeds 1 convert no_key "no_key_$format" --to $format
+    succeeds 1 diff no_key "no_key_$format" --json
+    expects output "d['equal'], d['objects']['a'], d['objects']['b']" "(True, 2, 2)"
+done
+
+# Tensors that have no names, since they are in what is no tensor, are not left out without a word.
+python3 - <<'PYTHON'
+import argparse, collections, io, pickle, sys, types, zipfile
+
+torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+sys.modules.update({"torch": torch, "torch._utils": utils})
+torch.FloatStorage = type("FloatStorage", (), {"__module__": "torch"})
+
+
+def _rebuild_tensor_v2(*arguments):
+    pass
+
+
+_rebuild_tensor_v2.__module__ = "torch._utils"
+utils._rebuild_tensor_v2 = _rebuild_tensor_v2
+
+
+class Storage:
+    pass
+
+
+class Tensor:
+    def __reduce__(self):
+        return _rebuild_tensor_v2, (Storage(), 0, (2,), (1,), False, collections.OrderedDict())
+
+
+class Pickler(pickle.Pickler):
+    def persistent_id(self, value):
+        return ("storage", torch.FloatStorage, "0", "cpu", 2) if isinstance(value, Storage) else None
+
+
+def save(name, value):
+    pickled = io.BytesIO()
+    Pickler(pickled, 2).dump(value)
+    with zipfile.ZipFile(name, "w") as archive:
+        archive.writestr("x/data.pkl", pickled.getvalue())
+        archive.writestr("x/data/0", bytes(8))
+
+
+deque, namespace = collections.deque([(), (Tensor(),)]), argparse.Namespace(t={"a": Tensor()})
+save("within.pt", {"w": Tensor(), "hist": deque, "ns": namespace, "plain": (3, argparse.Namespace(lr=0.1))})
+save("within_one.pt", {"w": Tensor(), "hist": deque})
+PYTHON
+within="within.pt: 'hist' and 1 more are no tensors, but hold some, which are not read: they are neither converted nor compared$"
+succeeds 1 convert within.pt without --no-objects
+grep -q "^warning: $within" errors || { report "convert does not warn of tensors in a deque" && cat errors; }
+succeeds 1 diff within.pt without
+grep -q "^warning: $within" errors || { report "diff does not warn of tensors in a deque" && cat errors; }
+succeeds 1 inspect within.pt
+grep -q "^warning: $within" errors || { report "inspect does not warn of tensors in a deque" && cat errors; }
+refuses 3 "1 warning" convert within.pt refused --no-objects --strict-warnings
+succeeds 1 inspect within_one.pt
+grep -q "within_one.pt: 'hist' is no tensor, but holds some" errors || report "one value that holds tensors is not named"
 
 # plan warns of what convert refuses, in the same words, and of nothing where it does not.
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json

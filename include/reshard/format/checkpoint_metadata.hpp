@@ -105,9 +105,10 @@ struct checkpoint_object {
 
 /// Such a value, as `torch.save` writes it alone.
 struct saved_object {
-    std::string key; ///< none: all that ranks have in common, with None in the place of tensors
+    std::string key; ///< may be empty
     std::string archive;
     bool is_common = false; ///< is a part of what ranks have in common, or all of it
+    bool is_whole = false;  ///< is all that ranks have in common, with None in place of tensors
 };
 
 } // namespace detail

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -59,6 +60,9 @@ public:
 
     /// Adds a value of the last file that is no tensor.
     RESHARD_DECL void add_object(std::string key, bool is_none = false);
+
+    /// Adds to what was noticed; a text begins with its file.
+    void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
 
     RESHARD_DECL opened_checkpoint take();
 

@@ -7,7 +7,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <sys/resource.h>
 
 /// \file
 /// Values that are no tensors as text, as they are compared.
@@ -24,6 +27,13 @@ std::string shown(auto const& write) {
     pickle_writer out;
     write(out);
     return text_of({"k", torch_file_of(out.take())}, "f");
+}
+
+/// The most memory that this process had.
+long peak_kilobytes() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;
 }
 
 } // namespace
@@ -87,6 +97,95 @@ BOOST_AUTO_TEST_CASE(names_and_calls_of_protocol_2_are_those_of_others) {
                    });
                }) == "b'\\xffz\\''");
     BOOST_TEST(shown([](auto& out) { out.global("__builtin__", "long"); }) == "builtins.int");
+}
+
+BOOST_AUTO_TEST_CASE(bytearrays_of_all_protocols_are_bytes) {
+    BOOST_TEST(shown([](auto& out) { out.call("__builtin__", "bytearray", [] {}); }) == "b''");
+    BOOST_TEST(shown([](auto& out) {
+                   out.call("__builtin__", "bytearray", [&] {
+                       out.text("\xc3\xbf");
+                       out.text("latin-1");
+                   });
+               }) == "b'\\xff'");
+}
+
+BOOST_AUTO_TEST_CASE(names_of_older_libraries_are_those_of_newer_ones) {
+    BOOST_TEST(shown([](auto& out) { out.global("numpy.core.multiarray", "scalar"); }) ==
+               "numpy._core.multiarray.scalar");
+    BOOST_TEST(shown([](auto& out) { out.global("pathlib._local", "PosixPath"); }) ==
+               "pathlib.PosixPath");
+}
+
+BOOST_AUTO_TEST_CASE(arrays_of_numpy_are_one_text_however_they_were_pickled) {
+    auto const put_dtype = [](auto& out) { out.call("numpy", "dtype", [&] { out.text("u2"); }); };
+    auto const put_bytes = [](auto& out) {
+        out.call("_codecs", "encode", [&] {
+            out.text("abcd");
+            out.text("latin1");
+        });
+    };
+    auto const rebuilt = [&](std::string_view module, bool is_fortran) {
+        return shown([&](auto& out) {
+            out.call(module, "_reconstruct", [&] {
+                out.global("numpy", "ndarray");
+                out.integers({0});
+                out.text("b");
+            });
+            out.begin();
+            out.integer(1);
+            out.integers({2});
+            put_dtype(out);
+            out.boolean(is_fortran);
+            put_bytes(out);
+            out.tuple();
+            out.set_state();
+        });
+    };
+    auto const from_buffer = [&](std::string_view order) {
+        return shown([&](auto& out) {
+            out.call("numpy.core.numeric", "_frombuffer", [&] {
+                put_bytes(out);
+                put_dtype(out);
+                out.integers({2});
+                out.text(order);
+            });
+        });
+    };
+    std::string const expected = "numpy.array(numpy.dtype('u2'), (2), b'abcd')";
+    BOOST_TEST(rebuilt("numpy._core.multiarray", false) == expected);
+    BOOST_TEST(rebuilt("numpy.core.multiarray", false) == expected);
+    BOOST_TEST(from_buffer("C") == expected);
+    BOOST_TEST(from_buffer("F") == rebuilt("numpy._core.multiarray", true));
+    BOOST_TEST(from_buffer("F") != expected);
+}
+
+// Each of the texts is in the file once, and its bytes are far less than those of what it says.
+BOOST_AUTO_TEST_CASE(a_text_that_stands_many_times_is_not_made_beyond_the_limit) {
+    std::string const large(std::size_t{1} << 20, 'x');
+    auto const repeated = [&](auto const& between) {
+        return [&, between](auto& out) {
+            out.empty_list();
+            out.begin();
+            for (int i = 0; i < 2000; ++i) // far more than 256 MiB
+                between(out);
+            out.append_all();
+        };
+    };
+    auto const says = test::says(errc::limit_exceeded,
+                                 "f: object 'k': object 'k': is more than 268435456 bytes as text");
+    auto const plain = repeated([&](auto& out) { out.text(large); });
+    long const before = peak_kilobytes();
+    BOOST_CHECK_EXCEPTION(shown(plain), error, says);
+    BOOST_TEST(peak_kilobytes() - before < 1 << 20);
+    auto const replaced = repeated([&](auto& out) {
+        out.dict([&] { // of which the first value is not kept
+            for (std::string_view const value : {std::string_view(large), std::string_view("y")}) {
+                out.text("a");
+                out.text(value);
+            }
+        });
+    });
+    BOOST_CHECK_EXCEPTION(shown(replaced), error, says);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_kept_outside_the_pickle_is_refused) {

@@ -145,6 +145,42 @@ BOOST_AUTO_TEST_CASE(what_functions_of_torch_make_has_no_copy) {
                                    "convert_options::objects)"));
 }
 
+// A hostile file names a function of a module whose classes are carried: who loads what we write
+// would run it.
+BOOST_AUTO_TEST_CASE(what_is_carried_of_megatron_core_is_plain) {
+    std::string_view const allowed[] = {"megatron.core.enums.*",
+                                        "megatron.core.transformer.enums.*",
+                                        "megatron.core.rerun_state_machine.*", "os.system"};
+    auto const is_carried = [&](std::string const& name, std::string const& arguments) {
+        std::string const source = "\x80\x02" + name + arguments + ".";
+        memory_file const file(source);
+        pickle const values(file, "p", {0, source.size()}, allowed);
+        try {
+            copy_of(values.root(), values, file, "object 'o'");
+            return true;
+        } catch (error const& problem) {
+            BOOST_TEST((problem.code() == errc::unsupported));
+            return false;
+        }
+    };
+    std::string const number = "K\1\x85R", text = "X\1\0\0\0a\x85R"s, two = "K\1K\2\x86R",
+                      list = "]\x85R", with_state = "K\1\x85R}b";
+    for (std::string const module :
+         {"cmegatron.core.enums\n", "cmegatron.core.transformer.enums\n"}) {
+        BOOST_TEST(is_carried(module + "ModelType\n", number));
+        BOOST_TEST(is_carried(module + "ModelType\n", text));
+        BOOST_TEST(!is_carried(module + "ModelType\n", two));
+        BOOST_TEST(!is_carried(module + "ModelType\n", list));
+        BOOST_TEST(!is_carried(module + "ModelType\n", with_state));
+        BOOST_TEST(!is_carried(module + "run\n", text));
+        BOOST_TEST(!is_carried(module + "_Run\n", text));
+    }
+    std::string const rerun = "cmegatron.core.rerun_state_machine\n";
+    BOOST_TEST(is_carried(rerun + "RerunMode\n", text));
+    BOOST_TEST(!is_carried(rerun + "initialize_rerun_state_machine\n", text));
+    BOOST_TEST(!is_carried("cos\nsystem\n", text));
+}
+
 BOOST_AUTO_TEST_CASE(a_value_within_itself_has_no_copy) {
     std::string const source = "\x80\x04]\x94h\0a."s; // l = []; l.append(l)
     memory_file const file(source);

@@ -105,16 +105,78 @@ private:
     std::unordered_map<std::string, std::uint32_t> known_; ///< values, by how they are written
 };
 
+/// Classes and functions whose values are carried to other files. Who reads those in Python runs
+/// what they name: each makes a plain value of what it is given, and does nothing else.
+inline constexpr std::string_view carried_makers[] = {
+    "_codecs.encode",
+    "argparse.Namespace",
+    "collections.OrderedDict",
+    "collections.defaultdict",
+    "collections.Counter",
+    "collections.deque",
+    "megatron.core.rerun_state_machine.Call",
+    "megatron.core.rerun_state_machine.Caller",
+    "megatron.core.rerun_state_machine.QuickStats",
+    "megatron.core.rerun_state_machine.RerunDiagnostic",
+    "megatron.core.rerun_state_machine.RerunErrorInjector",
+    "megatron.core.rerun_state_machine.RerunMode",
+    "megatron.core.rerun_state_machine.RerunState",
+    "megatron.core.rerun_state_machine.RerunValidationStatus",
+    "numpy._core.multiarray._reconstruct",
+    "numpy._core.multiarray.scalar",
+    "numpy._core.numeric._frombuffer",
+    "numpy.core.multiarray._reconstruct",
+    "numpy.core.multiarray.scalar",
+    "numpy.core.numeric._frombuffer",
+    "numpy.dtype",
+    "numpy.ndarray",
+    "pathlib.PosixPath",
+    "pathlib._local.PosixPath",
+    "signal.Signals",
+    "torch.Size",
+    "torch.device",
+    "torch.serialization._get_layout",
+    "builtins.bytes",
+    "builtins.dict",
+    "builtins.list",
+    "builtins.tuple",
+    "builtins.set",
+    "builtins.frozenset",
+    "builtins.complex",
+    "builtins.bytearray",
+    "builtins.range",
+    "builtins.slice",
+    "builtins.int",
+    "builtins.float",
+    "builtins.bool",
+    "builtins.str",
+    "__builtin__.bytes",
+    "__builtin__.dict",
+    "__builtin__.list",
+    "__builtin__.tuple",
+    "__builtin__.set",
+    "__builtin__.frozenset",
+    "__builtin__.complex",
+    "__builtin__.bytearray",
+    "__builtin__.xrange",
+    "__builtin__.slice",
+    "__builtin__.long",
+    "__builtin__.int",
+    "__builtin__.float",
+    "__builtin__.bool",
+    "__builtin__.unicode",
+};
+
 /// The pickle of a value, whose classes and functions stay names. Dicts of other classes are dicts.
 ///
-/// Who reads it in Python runs what it names: of torch, no more than makes a device, a size or a
-/// layout.
+/// Who reads it in Python runs what it names: `carried_makers`, and classes of enumerators of
+/// Megatron-Core, called with one number or one text.
 ///
 /// \param file the one that `values` was read from
 /// \param what names the value in messages: "object 'lr'"
 /// \param is_left_out of a value, says whether None takes its place
-/// \throws error with errc::unsupported for what is kept outside the pickle, and for what other
-///         functions of torch make; errc::corrupt_file for values within themselves
+/// \throws error with errc::unsupported for what is kept outside the pickle, and for what any
+///         other class or function makes; errc::corrupt_file for values within themselves
 RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
                                  file_store::file const& file, std::string const& what,
                                  std::function<bool(pickle_value)> const& is_left_out = {});

@@ -26,6 +26,7 @@ inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.js
 
 /// The tensors of a file. Those in dicts and lists have names with dots, `model.layers.0.weight`.
 /// Tensors that are one view of a storage are aliases; other values are objects.
+/// Tensors within objects, as in a deque, are not read: a warning names those objects.
 ///
 /// \throws error with errc::corrupt_file for two values of one name, and for values within
 ///         themselves; errc::unsupported for a file of torch before 1.6, which is no archive; see
@@ -48,12 +49,12 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 
 /// What a value says, much as Python writes it: equal values have equal texts, however they were
 /// pickled. Dicts and sets are in the order of the texts of their elements; ordered dicts are
-/// dicts, frozen sets sets and bytearrays bytes; a tensor has its elements.
+/// dicts, frozen sets sets and bytearrays bytes; a tensor has its elements, and so has an array of
+/// NumPy, whichever function pickled it. Names are those of Python 3 and of the newest NumPy.
 ///
 /// \param file names the checkpoint in messages
-/// \throws error with errc::unsupported for whole numbers of more than 64 bits, and classes that
-///         are not read; errc::limit_exceeded for a value of more than 256 MiB of text; else as
-///         `torch_archive`
+/// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded where
+///         more than 256 MiB of text would be made; else as `torch_archive`
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file);
 
 /// The tensors of the files that an index lists.

@@ -212,9 +212,19 @@ using object_map = std::map<std::string, saved_object>;
 inline object_map objects_by_key(checkpoint const& source) {
     object_map all;
     for (saved_object& one : source.read_objects())
-        if (!one.key.empty()) // all in one, which are there one by one as well
+        if (!one.is_whole) // all in one, which are there one by one as well
             all.insert_or_assign(one.key, std::move(one));
     return all;
+}
+
+/// \throws error with errc::unsupported for a value that is listed, and was not read
+inline saved_object const& found(object_map const& all, std::string const& key,
+                                 checkpoint const& source) {
+    auto const one = all.find(key);
+    if (one == all.end())
+        fail(errc::unsupported, source.metadata().path.string(), ": '", key,
+             "' is listed, and was not read");
+    return one->second;
 }
 
 /// The part of a text that is shown: that around byte `place`.
@@ -269,8 +279,8 @@ inline void compare_common_objects(object_comparison& result, checkpoint const& 
         of_b = objects_by_key(b);
         for (std::string const& key : keys)
             note_unread(result, {key}, [&] {
-                compare_values(result, of_a.at(key), of_b.at(key), a.metadata().path.string(),
-                               b.metadata().path.string());
+                compare_values(result, found(of_a, key, a), found(of_b, key, b),
+                               a.metadata().path.string(), b.metadata().path.string());
             });
     });
 }

@@ -33,7 +33,7 @@ public:
 
     /// Lays out the files, which hold what ranks write.
     checkpoint_plan lay_out(layout const& target, file_choices const& choices) {
-        std::erase_if(objects_, [](saved_object const& one) { return one.key.empty(); });
+        std::erase_if(objects_, [](saved_object const& one) { return one.is_whole; });
         for (saved_object const& object : objects_)
             if (target.find(object.key))
                 fail(errc::usage, "'", object.key,

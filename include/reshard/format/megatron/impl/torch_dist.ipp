@@ -57,6 +57,7 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
             first.objects.push_back(std::move(object));
     }
     std::ranges::move(more.metadata.files, std::back_inserter(first.files));
+    std::ranges::move(more.metadata.warnings, std::back_inserter(first.warnings));
     first.aliases.merge(more.metadata.aliases);
     sort_by_key(first.tensors);
     auto const twice = std::ranges::adjacent_find(first.tensors, {}, &checkpoint_tensor::key);
@@ -69,7 +70,7 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
         auto objects = sharded();
         for (saved_object& one : common()) {
             one.is_common = true;
-            if (!left_out.contains(one.key))
+            if (one.is_whole || !left_out.contains(one.key))
                 objects.push_back(std::move(one));
         }
         return objects;
@@ -82,7 +83,8 @@ inline opened_checkpoint with_whole(opened_checkpoint opened,
                                     std::filesystem::path const& path) {
     opened.read_objects = [each = std::move(opened.read_objects), files = std::move(files), path] {
         auto objects = each();
-        objects.push_back({"", torch_file_without_tensors(*files, path)});
+        objects.push_back(
+            {.key = {}, .archive = torch_file_without_tensors(*files, path), .is_whole = true});
         return objects;
     };
     return opened;
@@ -148,7 +150,7 @@ private:
 /// What ranks have in common as a file: nothing, where the objects do not tell.
 inline std::string common_file(std::vector<saved_object> const& objects) {
     for (saved_object const& one : objects)
-        if (one.key.empty())
+        if (one.is_whole)
             return one.archive;
     pickle_writer nothing;
     nothing.empty_dict();

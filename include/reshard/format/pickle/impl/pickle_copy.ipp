@@ -6,8 +6,10 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -15,10 +17,16 @@
 
 namespace reshard::detail {
 
-/// False for functions of torch, which do what they like; its files name only plain classes besides.
-inline bool is_carried(std::string_view maker) {
-    return !maker.starts_with("torch.") || maker == "torch.device" || maker == "torch.Size" ||
-           maker == "torch.serialization._get_layout";
+/// True for a class of the modules that have Megatron-Core's enumerators; functions of Python
+/// begin with a small letter.
+inline bool is_enumeration(std::string_view maker) {
+    for (std::string_view const module :
+         {"megatron.core.enums.", "megatron.core.transformer.enums."})
+        if (maker.starts_with(module) && maker.size() > module.size()) {
+            char const first = maker[module.size()];
+            return first >= 'A' && first <= 'Z';
+        }
+    return false;
 }
 
 /// Writes the values that it is given, and those in them.
@@ -68,8 +76,7 @@ private:
 
     [[noreturn]] void refuse(pickle_value value) const {
         fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
-             ", which is not carried; leave out what is no tensor (--no-objects, "
-             "convert_options::objects)");
+             ", which is not carried; leave out what is no tensor (--no-objects)");
     }
 
     void put_elements(std::span<pickle_value const> elements, std::size_t depth) {
@@ -112,9 +119,18 @@ private:
         out_.global(name.substr(0, dot), name.substr(dot + 1));
     }
 
+    bool is_carried(pickle_object const& object) const {
+        std::string_view const maker = values_.global(object.callable, what_);
+        if (!is_enumeration(maker))
+            return std::ranges::find(carried_makers, maker) != std::end(carried_makers);
+        auto const arguments = values_.elements(object.arguments, what_);
+        return arguments.size() == 1 && object.state.what == kind::none &&
+               (arguments[0].what == kind::integer || arguments[0].what == kind::text);
+    }
+
     void put_object(pickle_value value, std::size_t depth) {
         pickle_object const& object = values_.object(value, what_);
-        if (!is_carried(values_.global(object.callable, what_)))
+        if (!is_carried(object))
             refuse(value);
         put(object.callable, depth + 1);
         put(object.arguments, depth + 1);
@@ -135,7 +151,7 @@ private:
         if (text.size() > std::numeric_limits<std::uint32_t>::max())
             fail(errc::limit_exceeded, values_.file(), ": ", what_, " has ", text.size(),
                  " bytes as a text, more than a pickle of protocol 2 can have; leave out what is "
-                 "no tensor (--no-objects, convert_options::objects)");
+                 "no tensor (--no-objects)");
         out_.text(text);
     }
 

@@ -43,7 +43,6 @@ private:
     std::string const& name_;
 };
 
-/// Bytes between quotes; those that are no printable characters by their numbers.
 /// A whole number in two's complement, the lowest byte first: `0x10f`, `-0x1`.
 inline std::string hexadecimal(std::string bytes) {
     bool const is_negative = !bytes.empty() && (byte_at(bytes, bytes.size() - 1) & 0x80u) != 0;
@@ -59,27 +58,6 @@ inline std::string hexadecimal(std::string bytes) {
     digits.resize(std::max<std::size_t>(digits.find_last_not_of('0') + 1, 1), '0');
     std::ranges::reverse(digits);
     return (is_negative ? "-0x" : "0x") + digits;
-}
-
-inline std::string quoted_bytes(std::string_view bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text = "'";
-    for (char const one : bytes) {
-        auto const number = static_cast<unsigned char>(one);
-        if (number < 0x20 || number >= 0x7f)
-            text += {'\\', 'x', digits[number >> 4], digits[number & 15]};
-        else
-            text += one == '\'' || one == '\\' ? std::string{'\\', one} : std::string{one};
-    }
-    return text + "'";
-}
-
-/// A text between quotes, in which characters stay what they are.
-inline std::string quoted_text(std::string_view characters) {
-    std::string text = "'";
-    for (char const one : characters)
-        text += one == '\'' || one == '\\' ? std::string{'\\', one} : std::string{one};
-    return text + "'";
 }
 
 /// The bytes that Python has for a text in Latin-1.
@@ -100,7 +78,10 @@ public:
                   std::string const& what)
         : archive_(archive), values_(archive.values()), file_(file), what_(what) {}
 
-    std::string text() { return put(values_.root(), 0); }
+    std::string text() {
+        put(values_.root(), 0);
+        return std::move(text_);
+    }
 
 private:
     using kind = pickle_value::kind;
@@ -108,35 +89,48 @@ private:
     static constexpr std::size_t most_depth = 64, most_steps = std::size_t{1} << 24,
                                  most_bytes = std::size_t{1} << 28;
 
-    std::string put(pickle_value value, std::size_t depth) {
+    /// All that is made is counted, and what is not kept as well, so that a small file, in which
+    /// one text stands many times, is not written for hours.
+    void add(std::string_view text) {
+        check_room(text.size());
+        made_ += text.size();
+        text_ += text;
+    }
+
+    void check_room(std::size_t bytes) const {
+        if (bytes > most_bytes - made_)
+            fail(errc::limit_exceeded, values_.file(), ": ", what_, ": is more than ", most_bytes,
+                 " bytes as text");
+    }
+
+    void put(pickle_value value, std::size_t depth) {
         if (depth > most_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": ", what_,
                  ": values within values; is one of them within itself?");
-        std::string text =
-            archive_.is_tensor(value) ? tensor_text(value) : text_of_kind(value, depth);
-        if (text.size() > most_bytes)
-            fail(errc::limit_exceeded, values_.file(), ": ", what_, ": is more than ", most_bytes,
-                 " bytes as text");
-        return text;
+        if (archive_.is_tensor(value))
+            put_tensor(value);
+        else if (auto const bytes = made_of_bytes(value))
+            put_bytes(*bytes);
+        else
+            put_kind(value, depth);
     }
 
-    std::string text_of_kind(pickle_value value, std::size_t depth) {
+    void put_kind(pickle_value value, std::size_t depth) {
         switch (value.what) {
-        case kind::none: return "None";
-        case kind::boolean: return value.place != 0 ? "True" : "False";
-        case kind::integer: return std::to_string(values_.integer(value, what_));
-        case kind::real: return real_text(values_.real(value, what_));
-        case kind::long_integer: return hexadecimal(bytes_of(values_.unread(value, what_)));
+        case kind::none: return add("None");
+        case kind::boolean: return add(value.place != 0 ? "True" : "False");
+        case kind::integer: return add(std::to_string(values_.integer(value, what_)));
+        case kind::real: return add(real_text(values_.real(value, what_)));
+        case kind::long_integer: return add(hexadecimal(bytes_of(values_.unread(value, what_))));
         case kind::text:
-        case kind::long_text: return quoted_text(characters_of(value));
-        case kind::bytes: return "b" + quoted_bytes(bytes_of(values_.bytes(value, what_)));
-        case kind::tuple: return "(" + list_text(value, depth) + ")";
-        case kind::size: return "torch.Size(" + list_text(value, depth) + ")";
-        case kind::list: return "[" + list_text(value, depth) + "]";
-        case kind::set: return set_text(value, depth);
-        case kind::dict: return dict_text(values_.pairs(value, what_), depth);
-        case kind::global: return name_text(value);
-        case kind::object: return object_text(values_.object(value, what_), depth);
+        case kind::long_text: return put_text(characters_of(value));
+        case kind::tuple: return put_elements("(", value, ")", depth);
+        case kind::size: return put_elements("torch.Size(", value, ")", depth);
+        case kind::list: return put_elements("[", value, "]", depth);
+        case kind::set: return put_set(value, depth);
+        case kind::dict: return put_dict(values_.pairs(value, what_), depth);
+        case kind::global: return add(name_of(value));
+        case kind::object: return put_object(values_.object(value, what_), depth);
         default:
             fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
                  ", which is not read");
@@ -151,7 +145,9 @@ private:
         return text.find_first_not_of("-0123456789") == text.npos ? text + ".0" : text;
     }
 
+    /// Refused where what they are as text, at least half as many, has no room.
     std::string bytes_of(byte_run where) const {
+        check_room(where.size() / 2);
         std::string bytes(where.size(), ' ');
         file_.read(where.begin, std::as_writable_bytes(std::span(bytes)));
         return bytes;
@@ -162,99 +158,207 @@ private:
                                             : std::string(values_.text(text, what_));
     }
 
-    static std::string joined(std::vector<std::string> const& texts) {
-        std::string text;
-        for (std::string const& one : texts)
-            text += (text.empty() ? "" : ", ") + one;
-        return text;
+    void put_escaped(char one) {
+        if (one == '\'' || one == '\\')
+            add("\\");
+        add({&one, 1});
     }
 
-    std::vector<std::string> texts_of(pickle_value value, std::size_t depth) {
-        std::vector<std::string> texts;
-        for (pickle_value const one : values_.elements(value, what_))
-            texts.push_back(put(one, depth + 1));
-        return texts;
+    /// A text between quotes, in which characters stay what they are.
+    void put_text(std::string_view characters) {
+        add("'");
+        for (char const one : characters)
+            put_escaped(one);
+        add("'");
     }
 
-    std::string list_text(pickle_value value, std::size_t depth) {
-        return joined(texts_of(value, depth));
+    /// Bytes between quotes; those that are no printable characters by their numbers.
+    void put_quoted_bytes(std::string_view bytes) {
+        constexpr std::string_view digits = "0123456789abcdef";
+        add("'");
+        for (char const one : bytes) {
+            auto const number = static_cast<unsigned char>(one);
+            if (number >= 0x20 && number < 0x7f)
+                put_escaped(one);
+            else
+                add(std::string{'\\', 'x', digits[number >> 4], digits[number & 15]});
+        }
+        add("'");
     }
 
-    std::string set_text(pickle_value value, std::size_t depth) {
-        auto texts = texts_of(value, depth);
+    void put_bytes(std::string_view bytes) {
+        add("b");
+        put_quoted_bytes(bytes);
+    }
+
+    void put_elements(std::string_view begin, pickle_value value, std::string_view end,
+                      std::size_t depth) {
+        add(begin);
+        bool is_first = true;
+        for (pickle_value const one : values_.elements(value, what_)) {
+            add(std::exchange(is_first, false) ? "" : ", ");
+            put(one, depth + 1);
+        }
+        add(end);
+    }
+
+    /// The text behind byte `begin`, which is taken away.
+    std::string taken_from(std::size_t begin) {
+        std::string tail = text_.substr(begin);
+        text_.resize(begin);
+        return tail;
+    }
+
+    void put_set(pickle_value value, std::size_t depth) {
+        add("set(");
+        std::size_t const begin = text_.size();
+        std::vector<std::size_t> ends;
+        for (pickle_value const one : values_.elements(value, what_)) {
+            put(one, depth + 1);
+            ends.push_back(text_.size() - begin);
+        }
+        std::string const tail = taken_from(begin);
+        std::vector<std::string_view> texts;
+        for (std::size_t i = 0, from = 0; i < ends.size(); from = ends[i++])
+            texts.push_back(std::string_view(tail).substr(from, ends[i] - from));
         std::ranges::sort(texts);
-        return "set(" + joined(texts) + ")";
+        for (std::size_t i = 0; i < texts.size(); ++i)
+            (text_ += i == 0 ? "" : ", ") += texts[i];
+        add(")");
     }
 
     /// A key that stands twice has its last value.
-    std::string dict_text(pickle_pairs members, std::size_t depth) {
-        std::map<std::string, std::string> texts;
+    void put_dict(pickle_pairs members, std::size_t depth) {
+        add("{");
+        std::size_t const begin = text_.size();
+        std::vector<std::size_t> ends; // of a key, of its value, and so on
         for (std::size_t i = 0; i < members.size(); ++i)
-            texts[put(members[i].key, depth + 1)] = put(members[i].value, depth + 1);
-        std::string text;
-        for (auto const& [key, value] : texts)
-            text += (text.empty() ? "" : ", ") + key + ": " + value;
-        return "{" + text + "}";
+            for (pickle_value const one : {members[i].key, members[i].value}) {
+                put(one, depth + 1);
+                ends.push_back(text_.size() - begin);
+            }
+        std::string const tail = taken_from(begin);
+        std::map<std::string_view, std::string_view> texts;
+        for (std::size_t i = 0, from = 0; i < ends.size(); from = ends[i + 1], i += 2)
+            texts[std::string_view(tail).substr(from, ends[i] - from)] =
+                std::string_view(tail).substr(ends[i], ends[i + 1] - ends[i]);
+        for (bool is_first = true; auto const& [key, value] : texts) {
+            text_ += std::exchange(is_first, false) ? "" : ", ";
+            ((text_ += key) += ": ") += value;
+        }
+        add("}");
     }
 
-    /// Names of Python 2, which protocol 2 has, are those of Python 3.
-    std::string name_text(pickle_value value) const {
-        constexpr std::string_view old = "__builtin__.";
+    /// What one module of a newer Python, or of a newer NumPy, has from another one.
+    static constexpr std::pair<std::string_view, std::string_view> renamed[] = {
+        {"__builtin__.xrange", "builtins.range"}, {"__builtin__.long", "builtins.int"},
+        {"__builtin__.unicode", "builtins.str"},  {"__builtin__.", "builtins."},
+        {"numpy.core.", "numpy._core."},          {"pathlib._local.", "pathlib."},
+    };
+
+    /// A name as the newest NumPy and Python 3 have it.
+    std::string name_of(pickle_value value) const {
         std::string_view const name = values_.global(value, what_);
-        if (!name.starts_with(old))
-            return std::string(name);
-        std::string_view const last = name.substr(old.size());
-        return "builtins." + std::string(last == "xrange"    ? "range"
-                                         : last == "long"    ? "int"
-                                         : last == "unicode" ? "str"
-                                                             : last);
+        for (auto const& [old, now] : renamed)
+            if (old.ends_with('.') ? name.starts_with(old) : name == old)
+                return std::string(now) + std::string(name.substr(old.size()));
+        return std::string(name);
     }
 
-    /// What is made of bytes as Latin-1, `_codecs.encode` and `bytearray`.
-    std::optional<std::string> made_of_latin1(std::string const& callable,
-                                              std::span<pickle_value const> arguments) const {
-        if (callable == "builtins.bytes" && arguments.empty()) // of protocol 2
-            return "b''";
-        bool const is_bytes = callable == "_codecs.encode" || callable == "builtins.bytearray";
-        if (!is_bytes || arguments.empty())
+    /// What a value has that is bytes, or is made of them: by `_codecs.encode` of a text in
+    /// Latin-1, or as a bytearray; nothing for any other value.
+    std::optional<std::string> made_of_bytes(pickle_value value) const {
+        if (value.what == kind::bytes)
+            return bytes_of(values_.bytes(value, what_));
+        if (value.what != kind::object)
             return std::nullopt;
-        if (arguments[0].what == kind::bytes)
-            return "b" + quoted_bytes(bytes_of(values_.bytes(arguments[0], what_)));
-        if (callable == "builtins.bytearray" && values_.is_made_by(arguments[0], "_codecs.encode"))
-            return made_of_latin1(
-                "_codecs.encode",
-                values_.elements(values_.object(arguments[0], what_).arguments, what_));
-        bool const is_text =
-            arguments[0].what == kind::text || arguments[0].what == kind::long_text;
-        if (arguments.size() != 2 || !is_text || arguments[1].what != kind::text)
+        pickle_object const& object = values_.object(value, what_);
+        std::string const callable = name_of(object.callable);
+        auto const arguments = values_.elements(object.arguments, what_);
+        bool const is_class = callable == "builtins.bytes" || callable == "builtins.bytearray";
+        if (is_class && arguments.empty())
+            return "";
+        if (callable == "builtins.bytearray" && arguments.size() == 1 && is_bytes(arguments[0]))
+            return made_of_bytes(arguments[0]);
+        return callable == "builtins.bytearray" || callable == "_codecs.encode" ? encoded(arguments)
+                                                                                : std::nullopt;
+    }
+
+    /// True for bytes, and what a text in Latin-1 is encoded to.
+    bool is_bytes(pickle_value value) const {
+        return value.what == kind::bytes || values_.is_made_by(value, "_codecs.encode");
+    }
+
+    /// A text, and the name of Latin-1.
+    std::optional<std::string> encoded(std::span<pickle_value const> arguments) const {
+        if (arguments.size() != 2 || arguments[1].what != kind::text ||
+            (arguments[0].what != kind::text && arguments[0].what != kind::long_text))
             return std::nullopt;
         std::string_view const code = values_.text(arguments[1], what_);
         if (code != "latin1" && code != "latin-1")
             return std::nullopt;
-        return "b" + quoted_bytes(latin1_bytes(characters_of(arguments[0])));
+        return latin1_bytes(characters_of(arguments[0]));
     }
 
-    std::string object_text(pickle_object const& object, std::size_t depth) {
-        std::string const callable = put(object.callable, depth + 1);
+    /// An array of NumPy, however it was pickled.
+    struct array {
+        pickle_value dtype;
+        pickle_value shape;
+        pickle_value elements; ///< bytes, or a list of values
+        bool is_fortran = false;
+    };
+
+    std::optional<array> array_of(pickle_object const& object, std::string const& callable) const {
+        auto const is_array = [](array const& one) {
+            return one.dtype.what == kind::object && one.shape.what == kind::tuple;
+        };
+        std::optional<array> result;
+        if (callable == "numpy._core.numeric._frombuffer") { // buffer, dtype, shape, order
+            auto const all = values_.elements(object.arguments, what_);
+            if (all.size() == 4 && all[3].what == kind::text)
+                result = {all[1], all[2], all[0], values_.text(all[3], what_) == "F"};
+        } else if (callable == "numpy._core.multiarray._reconstruct" &&
+                   object.state.what == kind::tuple) { // version, shape, dtype, order, elements
+            auto const all = values_.elements(object.state, what_);
+            if (all.size() == 5 && all[3].what == kind::boolean)
+                result = {all[2], all[1], all[4], all[3].place != 0};
+        }
+        return result && is_array(*result) ? result : std::nullopt;
+    }
+
+    /// Its type, its shape, and its elements in the order in which they are in memory.
+    void put_array(array const& one, std::size_t depth) {
+        add(one.is_fortran ? "numpy.fortran_array(" : "numpy.array(");
+        put(one.dtype, depth + 1);
+        add(", ");
+        put(one.shape, depth + 1);
+        add(", ");
+        put(one.elements, depth + 1);
+        add(")");
+    }
+
+    void put_object(pickle_object const& object, std::size_t depth) {
+        std::string const callable = name_of(object.callable);
         auto const arguments = values_.elements(object.arguments, what_);
-        if (auto const bytes = made_of_latin1(callable, arguments))
-            return *bytes;
         bool const is_set = callable == "builtins.set" || callable == "builtins.frozenset";
         if (is_set && arguments.size() == 1 &&
             (arguments[0].what == kind::list || arguments[0].what == kind::tuple))
-            return set_text(arguments[0], depth);
-        std::string text = callable + "(" + list_text(object.arguments, depth) + ")";
-        if (object.state.what != kind::none)
-            text += " with " + put(object.state, depth + 1);
-        return text;
+            return put_set(arguments[0], depth);
+        if (auto const one = array_of(object, callable))
+            return put_array(*one, depth);
+        put_elements(callable + "(", object.arguments, ")", depth);
+        if (object.state.what == kind::none)
+            return;
+        add(" with ");
+        put(object.state, depth + 1);
     }
 
     /// Its type, its shape and the bytes of its elements.
-    std::string tensor_text(pickle_value value) const {
+    void put_tensor(pickle_value value) {
         file_tensor const tensor = archive_.tensor(value, what_);
         auto const size = static_cast<std::size_t>(bits(tensor.dtype)) / 8;
         auto const count = static_cast<std::size_t>(element_count(tensor.shape));
-        if (count > most_bytes / size)
+        if (count > (most_bytes - made_) / size)
             fail(errc::limit_exceeded, values_.file(), ": ", what_, " has a tensor of ", count,
                  " elements");
         std::string bytes(count * size, ' ');
@@ -266,14 +370,17 @@ private:
             file_.read(tensor.elements.begin + static_cast<std::uint64_t>(place) * size,
                        std::as_writable_bytes(std::span(bytes)).subspan(i, size));
         }
-        return words("tensor(", code(tensor.dtype), " ", tensor.shape, ", ", quoted_bytes(bytes),
-                     ")");
+        add(words("tensor(", code(tensor.dtype), " ", tensor.shape, ", "));
+        put_quoted_bytes(bytes);
+        add(")");
     }
 
     torch_archive const& archive_;
     pickle const& values_;
     file_store::file const& file_;
     std::string const& what_;
+    std::string text_;
+    std::size_t made_ = 0; ///< bytes, with those that were not kept
     std::size_t steps_ = 0;
 };
 

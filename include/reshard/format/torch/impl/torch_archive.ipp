@@ -7,17 +7,21 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace reshard::detail {
 
-/// What a file of torch may name: what puts tensors together, and plain values beside them.
-inline constexpr std::string_view torch_names[] = {
+/// What a file of torch may name beside what makes plain values: what puts tensors together, and
+/// enumerators in the arguments of a job of Megatron-LM.
+inline constexpr std::string_view tensor_names[] = {
     "torch.*",
     "torch.storage.UntypedStorage",
     "torch._utils._rebuild_tensor_v2",
@@ -26,57 +30,16 @@ inline constexpr std::string_view torch_names[] = {
     "torch._utils._rebuild_parameter_with_state",
     "torch._tensor._rebuild_from_type_v2",
     "torch.nn.parameter.*",
-    "torch.serialization._get_layout",
-    "collections.OrderedDict",
-    "collections.defaultdict",
-    "collections.Counter",
-    "collections.deque",
-    "argparse.Namespace",
-    "megatron.core.enums.*", // in the arguments of a job
-    "megatron.core.rerun_state_machine.*",
+    "megatron.core.enums.*",
     "megatron.core.transformer.enums.*",
-    "signal.Signals",
-    "pathlib.PosixPath",
-    "pathlib._local.PosixPath",
-    "numpy._core.multiarray._reconstruct",
-    "numpy._core.multiarray.scalar",
-    "numpy._core.numeric._frombuffer",
-    "numpy.core.multiarray._reconstruct",
-    "numpy.core.multiarray.scalar",
-    "numpy.core.numeric._frombuffer",
-    "numpy.dtype",
-    "numpy.ndarray",
-    "builtins.bytes",
-    "builtins.dict",
-    "builtins.list",
-    "builtins.tuple",
-    "builtins.set",
-    "builtins.frozenset",
-    "builtins.complex",
-    "builtins.bytearray",
-    "builtins.range",
-    "builtins.slice",
-    "builtins.int",
-    "builtins.float",
-    "builtins.bool",
-    "builtins.str",
-    "__builtin__.bytes",
-    "__builtin__.dict",
-    "__builtin__.list",
-    "__builtin__.tuple",
-    "__builtin__.set",
-    "__builtin__.frozenset",
-    "__builtin__.complex",
-    "__builtin__.bytearray",
-    "__builtin__.xrange",
-    "__builtin__.slice",
-    "__builtin__.long",
-    "__builtin__.int",
-    "__builtin__.float",
-    "__builtin__.bool",
-    "__builtin__.unicode",
-    "_codecs.encode",
 };
+
+/// What a file of torch may name.
+inline constexpr auto torch_names = [] {
+    std::array<std::string_view, std::size(tensor_names) + std::size(carried_makers)> all;
+    std::ranges::copy(carried_makers, std::ranges::copy(tensor_names, all.begin()).out);
+    return all;
+}();
 
 RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name) {
     constexpr std::pair<std::string_view, data_type> others[] = {

@@ -47,6 +47,61 @@ inline std::vector<named_value> values_in(torch_archive const& archive,
                         [&](pickle_value value) { return archive.is_tensor(value); });
 }
 
+/// Looks for tensors within values that are no tensors themselves: in a deque, in a set, or in the
+/// state of an object. Each value is looked through once, wherever it stands.
+class tensor_search {
+public:
+    explicit tensor_search(torch_archive const& archive)
+        : archive_(archive), values_(archive.values()) {}
+
+    bool finds_in(pickle_value value) { return finds_in(value, 0); }
+
+private:
+    using kind = pickle_value::kind;
+
+    static constexpr std::size_t most_depth = 1000; ///< more than values that are carried may have
+
+    bool finds_in(pickle_value value, std::size_t depth) {
+        switch (value.what) {
+        case kind::tuple: // an empty one may be where another one is
+            if (value.count == 0)
+                return false;
+            break;
+        case kind::list:
+        case kind::set:
+        case kind::dict:
+        case kind::object: break;
+        default: return false;
+        }
+        auto const [known, is_new] = known_.try_emplace({value.what, value.place}, false);
+        if (!is_new || depth > most_depth)
+            return known->second;
+        return known->second = archive_.is_tensor(value) || has_one(value, depth + 1);
+    }
+
+    bool has_one(pickle_value value, std::size_t depth) {
+        auto const finds = [&](pickle_value one) { return finds_in(one, depth); };
+        if (value.what == kind::dict)
+            return std::ranges::any_of(values_.pairs(value, {}).values, finds);
+        if (value.what != kind::object)
+            return std::ranges::any_of(values_.elements(value, {}), finds);
+        pickle_object const& object = values_.object(value, {});
+        return finds(object.arguments) || finds(object.state);
+    }
+
+    torch_archive const& archive_;
+    pickle const& values_;
+    std::map<std::pair<kind, std::uint64_t>, bool> known_; ///< by their kinds and places
+};
+
+/// That values hold tensors which are not found by name.
+inline std::string tensors_within(std::filesystem::path const& path,
+                                  std::vector<std::string> const& keys) {
+    return path.string() + ": " + first_and_more("'" + keys.front() + "'", keys.size()) +
+           (keys.size() == 1 ? " is no tensor, but holds" : " are no tensors, but hold") +
+           " some, which are not read: they are neither converted nor compared";
+}
+
 /// Adds what a file has, and returns the names of its tensors, sorted.
 inline std::vector<std::string> add_torch_file(whole_tensors& all,
                                                std::filesystem::path const& path) {
@@ -58,11 +113,15 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     std::vector<std::string> keys;
     // Of tensors that are one view of one storage, the first.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
+    tensor_search search(archive);
+    std::vector<std::string> with_tensors;
     for (named_value& one : values_in(archive, *file)) {
         if (one.key.empty()) // the file is one value
             one.key = path.stem().string();
         if (!archive.is_tensor(one.value)) {
             all.add_object(one.key, one.value.what == pickle_value::kind::none);
+            if (search.finds_in(one.value))
+                with_tensors.push_back(one.key);
             continue;
         }
         keys.push_back(one.key);
@@ -76,6 +135,8 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
         else
             all.add_alias(one.key, known->second);
     }
+    if (!with_tensors.empty())
+        all.warn(tensors_within(path, with_tensors));
     std::sort(keys.begin(), keys.end());
     return keys;
 }
