@@ -36,11 +36,11 @@ on() {
     fi
 }
 
-# messages FILE: standard error without notes and warnings, without what mpiexec itself says, and without
+# messages FILE: standard error without notes and warnings, without what mpiexec itself and its libraries say, and without
 # the lines that belong to the message above them.
 messages() {
     grep -v -e '^note: ' -e '^warning: ' -e '^ ' -e '^$' -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' \
-        -e '^mpiexec detected' -e '^the job to be terminated' "$1"
+        -e '^mpiexec detected' -e '^the job to be terminated' -e '^\[warn\] Epoll' "$1"
 }
 
 # succeeds RANKS ARGUMENT...: the tool ends with 0; its output is in the file `output`.

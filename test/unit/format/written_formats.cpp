@@ -141,8 +141,7 @@ BOOST_AUTO_TEST_CASE(what_functions_of_torch_make_has_no_copy) {
     BOOST_CHECK_EXCEPTION(copy_of(values.root(), values, file, "object 'o'"), error,
                           mentions(errc::unsupported,
                                    "p: object 'o' has an object of 'torch.load', which is not "
-                                   "carried; leave out what is no tensor (--no-objects, "
-                                   "convert_options::objects)"));
+                                   "carried; leave out what is no tensor (--no-objects)"));
 }
 
 // A hostile file names a function of a module whose classes are carried: who loads what we write
