@@ -49,7 +49,7 @@ public:
 private:
     /// The last step that does not begin behind a character.
     std::size_t step_of(file_store::file const& file, std::uint64_t position) const;
-    std::uint64_t characters_before(std::size_t step) const;
+    std::uint64_t characters_before(std::size_t number) const;
     std::string part(file_store::file const& file, std::uint64_t begin) const;
     [[noreturn]] void refuse(std::string_view problem) const;
 

@@ -94,9 +94,9 @@ RESHARD_DECL std::size_t encoded_bytes::step_of(file_store::file const& file,
     return static_cast<std::size_t>(next - before_.begin()) - 1;
 }
 
-RESHARD_DECL std::uint64_t encoded_bytes::characters_before(std::size_t step) const {
+RESHARD_DECL std::uint64_t encoded_bytes::characters_before(std::size_t number) const {
     std::lock_guard const lock(mutex_);
-    return before_[step];
+    return before_[number];
 }
 
 RESHARD_DECL void encoded_bytes::read(file_store::file const& file, std::uint64_t position,
