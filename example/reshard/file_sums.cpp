@@ -8,12 +8,14 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/storage/checkpoint.hpp>
 
+#include <boost/algorithm/hex.hpp>
 #include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <system_error>
 
@@ -31,13 +33,6 @@ struct file_sum {
     std::filesystem::path path;
     index_t bytes = 0; ///< today; 0 where it is not there
 };
-
-std::string to_hex(unsigned char const* bytes, unsigned count) {
-    std::string text;
-    for (unsigned i = 0; i < count; ++i)
-        text.append({"0123456789abcdef"[bytes[i] >> 4], "0123456789abcdef"[bytes[i] & 15]});
-    return text;
-}
 
 /// Stops where OpenSSL refuses a step, as where SHA-256 is not allowed.
 void check_done(int result) {
@@ -71,7 +66,9 @@ std::string sum_of(std::filesystem::path const& path, detail::progress_count& co
     std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
     unsigned size = 0;
     check_done(EVP_DigestFinal_ex(context.get(), sum.data(), &size));
-    return to_hex(sum.data(), size);
+    std::string text;
+    boost::algorithm::hex_lower(sum.begin(), sum.begin() + size, std::back_inserter(text));
+    return text;
 }
 
 bool is_sum(std::string_view text) {

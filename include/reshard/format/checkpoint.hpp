@@ -11,7 +11,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -74,6 +76,9 @@ RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesyste
 
 /// True for the names that files with tensors, or lists of them, usually have.
 RESHARD_DECL bool may_hold_tensors(std::string_view name);
+
+/// The names of the files of a checkpoint.
+RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened);
 
 } // namespace detail
 

@@ -8,11 +8,23 @@ the tensors in memory, before they are saved.
 """
 
 import json
+import socket
 
 CODES = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
          "float8_e8m0fnu": "F8_E8M0", "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2fnuz": "F8_E5M2FNUZ",
          "int16": "I16", "uint16": "U16", "float16": "F16", "bfloat16": "BF16", "int32": "I32", "uint32": "U32",
          "float32": "F32", "complex64": "C64", "float64": "F64", "int64": "I64", "uint64": "U64", "complex128": "C128"}
+
+
+def free_ports(count):
+    """Ports at which processes of a case meet."""
+    held = [socket.socket() for _ in range(count)]
+    for one in held:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
 
 
 def torch_code(dtype):

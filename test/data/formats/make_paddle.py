@@ -11,7 +11,6 @@ Cases of several processes start these themselves, which talk by gloo.
 import itertools
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import warnings
@@ -24,7 +23,7 @@ import paddle.distributed as dist
 from paddle.distributed.flex_checkpoint.dcp.save_state_dict import save_state_dict
 from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedWeight
 
-from golden import CODES, dotted, leaves, tensor_entry, write_expected
+from golden import CODES, dotted, free_ports, leaves, tensor_entry, write_expected
 
 WRITER = {"writer": "paddlepaddle " + paddle.__version__}
 NAME = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}  # as which NumPy has them
@@ -250,16 +249,6 @@ def write_saved(directory, name):
 # ---- cases
 
 CASES = {**{name: (case[0], write_flex) for name, case in FLEX.items()}, "saved": (1, write_saved)}
-
-
-def free_ports(count):
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 def start(directory, name, count):

@@ -11,7 +11,6 @@ which talk by gloo.
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import warnings
@@ -24,7 +23,7 @@ import paddle.distributed as dist
 from paddle.distributed import fleet
 
 import paddlenlp_parts as parts
-from golden import CODES, refuse, tensor_entry, write_expected
+from golden import CODES, free_ports, refuse, tensor_entry, write_expected
 
 VERSION = parts.prepare()
 OLD = VERSION.startswith("2.")
@@ -115,16 +114,6 @@ def write(directory, name, rank):
     parts.Functions(parts.arguments(ranks, rank, options, quantised)).save(model, optimizer, target)
     if rank == 0:
         write_expected(target, expected(whole))
-
-
-def free_ports(count):
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 def start(directory, name):

@@ -838,24 +838,29 @@ RESHARD_DECL bool may_hold_tensors(std::string_view name) {
                        [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
+RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened) {
+    std::set<std::string> names{std::string(save_record_name), std::string(hf_index_name)};
+    for (checkpoint_file const& file : opened.files)
+        names.insert(file.path.filename().string());
+    names.insert(opened.indexes.begin(), opened.indexes.end());
+    return names;
+}
+
 /// Files of a directory that another library has saved to, beside its checkpoint, which may hold
 /// tensors of their own: the state of an optimizer, another form of the same model.
 inline std::vector<std::string> other_tensors(file_store const& files,
                                               checkpoint_metadata const& found) {
     if (!found.save.empty() || files.find(found.path) != file_store::kind::directory)
         return {};
-    std::set<std::string> known(found.indexes.begin(), found.indexes.end());
-    for (checkpoint_file const& file : found.files)
-        known.insert(file.path.filename().string());
-    for (std::string const& name : found.unread)
-        known.insert(name);
-    for (std::string const& name : older_files(files, found.path))
-        known.insert(name);
+    std::set<std::string> known = names_in(found);
+    known.insert(found.unread.begin(), found.unread.end());
+    auto const older = older_files(files, found.path);
+    known.insert(older.begin(), older.end());
     std::vector<std::string> others;
     for (std::filesystem::path const& path : files.list(found.path))
         if (std::string const name = path.filename().string();
-            !known.contains(name) && !known.contains("'" + name + "'") && may_hold_tensors(name) &&
-            !name.ends_with(".json") && files.find(path) == file_store::kind::file)
+            !known.contains(name) && may_hold_tensors(name) && !name.ends_with(".json") &&
+            files.find(path) == file_store::kind::file)
             others.push_back("'" + name + "'");
     return others;
 }

@@ -42,15 +42,6 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
     return found;
 }
 
-/// The names of the files of a checkpoint.
-inline std::set<std::string> names_in(checkpoint_metadata const& opened) {
-    std::set<std::string> names{std::string(save_record_name), std::string(hf_index_name)};
-    for (checkpoint_file const& file : opened.files)
-        names.insert(file.path.filename().string());
-    names.insert(opened.indexes.begin(), opened.indexes.end());
-    return names;
-}
-
 /// The names of the checkpoint in a directory: those that its record or index lists, and these
 /// themselves; without either, those of the files that it is read from.
 inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& directory) {
