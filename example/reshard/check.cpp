@@ -112,7 +112,7 @@ void add_findings(check_report& report, job const& all, catalog const& source,
 }
 
 check_report make_report(job_files const& files) {
-    source_spec const source = read_source(files.source);
+    source_spec const source = read_source(files.source, files.reading);
     check_report report;
     report.strict = files.strict_warnings;
     add_warnings(report, source);

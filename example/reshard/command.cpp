@@ -98,6 +98,22 @@ void add_from(CLI::App& command, std::string& format) {
         ->check(CLI::IsMember(reshard::detail::names_of_read_formats()));
 }
 
+void add_reading(CLI::App& command, reshard::detail::safetensors_options& reading) {
+    add_from(command, reading.from);
+    command
+        .add_option("--only", reading.only,
+                    "A pattern of keys, such as 'model.**', of tensors and other values that are "
+                    "read; the others are as if they were not there (* is a name between two dots, "
+                    "** is anything)")
+        ->expected(1)
+        ->take_all();
+    command
+        .add_option("--without", reading.without,
+                    "A pattern of keys that are left out, such as 'optimizer.**'")
+        ->expected(1)
+        ->take_all();
+}
+
 void add_to(CLI::App& command, std::string& format, std::string const& target) {
     command
         .add_option("--to", format,

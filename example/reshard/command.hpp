@@ -6,6 +6,8 @@
 #include "processes.hpp"
 #include "report.hpp"
 
+#include <reshard/format/safetensors.hpp>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -71,6 +73,9 @@ void resolve_latest(processes const& world, std::string& path);
 
 /// Adds `--from FORMAT`.
 void add_from(CLI::App& command, std::string& format);
+
+/// Adds `--from`, `--only` and `--without`.
+void add_reading(CLI::App& command, reshard::detail::safetensors_options& reading);
 
 /// Adds `--to FORMAT`. \param target the argument that is written
 void add_to(CLI::App& command, std::string& format, std::string const& target);

@@ -22,11 +22,15 @@ namespace json = boost::json;
 
 namespace {
 
+checkpoint open_again(source_spec const& source) {
+    return open_checkpoint(solo(), source.path, {.format = source.reading});
+}
+
 /// Tied weights stay tied; a checkpoint without them need not be opened for that.
 detail::alias_map aliases_of(source_spec const& source, job const& all) {
     if (source.checkpoint->aliases.empty() && all.map().relations().empty())
         return {};
-    return detail::aliases_kept(open_checkpoint(solo(), source.path), all.map(), all.target);
+    return detail::aliases_kept(open_again(source), all.map(), all.target);
 }
 
 /// Who writes what, behind the files, which are the first holders: so what a file gives is told
@@ -97,7 +101,7 @@ conversion conversion_of(source_spec const& source, job const& all,
 std::string lost_objects_of(source_spec const& source, std::string const& format) {
     if (!source.checkpoint || source.checkpoint->objects.empty())
         return {};
-    std::string const lost = detail::lost_objects(open_checkpoint(solo(), source.path), format);
+    std::string const lost = detail::lost_objects(open_again(source), format);
     return lost.empty() ? lost : source.path + ": " + lost;
 }
 

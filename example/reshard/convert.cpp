@@ -33,7 +33,6 @@ using namespace reshard;
 struct convert_command {
     job_files files; ///< its target is the layout
     std::string target;
-    std::string from;
     std::string to;
     std::optional<index_t> shard_bytes;
     bool force = false;
@@ -144,7 +143,7 @@ std::string reuse_text(convert_report const& report, std::string const& base) {
 outcome convert_checkpoint(processes const& world, convert_command const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const source =
-        open_checkpoint(world, options.files.source, {.format = {.from = options.from}});
+        open_checkpoint(world, options.files.source, {.format = options.files.reading});
     std::size_t warnings = say_warnings(world, source);
     check_outside(world, options.target, options.files.source);
     convert_report const report = with_force_hint(options.target, options.force, [&] {
@@ -227,7 +226,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
     add_written(*command, "TARGET", options->target,
                 "The directory or file that is to be written; its parent exists");
-    add_from(*command, options->from);
+    add_reading(*command, options->files.reading);
     add_to(*command, options->to, "TARGET");
     add_reverse(*command, options->files, add_program_or_renames(*command, options->files));
     CLI::Option* const wanted =

@@ -18,7 +18,7 @@ namespace {
 using namespace reshard;
 
 outcome expand(job_files const& files, bool as_json) {
-    source_spec const source = read_source(files.source);
+    source_spec const source = read_source(files.source, files.reading);
     job const all = make_job(source.held, files);
     if (all.expanded.first_error)
         fail(*all.expanded.first_error,

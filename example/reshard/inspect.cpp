@@ -33,7 +33,7 @@ namespace json = boost::json;
 
 struct inspect_options {
     std::string path;
-    std::string from;
+    detail::safetensors_options reading = {};
     bool compatible = false;
     bool all = false;
     std::string report; ///< a file, or empty
@@ -221,10 +221,9 @@ std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
-    detail::safetensors_options const reading{.mode = options.compatible
-                                                          ? detail::safetensors_mode::compatible
-                                                          : detail::safetensors_mode::strict,
-                                              .from = options.from};
+    detail::safetensors_options reading = options.reading;
+    if (options.compatible)
+        reading.mode = detail::safetensors_mode::compatible;
     checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
     say_warnings(checkpoint.warnings);
     if (!options.report.empty())
@@ -246,7 +245,7 @@ void add_inspect(CLI::App& app, invocation& chosen) {
                       "Accept what the reference reader of safetensors accepts");
     command->add_flag("--all", options->all,
                       "Show every tensor, also those that differ in numbers");
-    add_from(*command, options->from);
+    add_reading(*command, options->reading);
     add_report(*command, options->report, "that shows what it holds");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

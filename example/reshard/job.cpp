@@ -42,16 +42,6 @@ std::vector<std::string> keys_wanted(job_files const& files) {
     return keys;
 }
 
-/// Reads the program of a job, and notes what its text does not say.
-aoa::program read_program(job& all, catalog const& source, job_files const& files) {
-    all.written = has_renames(files)
-                      ? program_of_renames(files, source,
-                                           files.names.empty() ? std::vector<std::string>()
-                                                               : keys_wanted(files))
-                      : read_program_text(files, source);
-    return files.program.empty() ? aoa::program() : aoa::parse(all.written.text, files.program);
-}
-
 /// Refuses tensors that a program for one kind of model does not know. The states of those that it
 /// names (`w.moment1_0` of `w`) follow them.
 void check_known(job const& all, catalog const& source, job_files const& files) {
@@ -125,6 +115,32 @@ aoa::expansion expand_program(aoa::program const& written, catalog const& source
         return aoa::expand_all(written, source, nullptr, files.expanding);
     catalog const shapes = catalog_of(*target, {});
     return aoa::expand_all(written, source, &shapes, files.expanding);
+}
+
+/// A program with casts behind it, of all that it yields and that is to be another data type.
+aoa::program with_casts(job& all, aoa::program const& written, catalog const& source,
+                        job_files const& files) {
+    if (runs_backwards(files))
+        fail(errc::usage, "reshard: --cast is done behind a program, and this one (", files.program,
+             ") is run backwards; cast in a second conversion");
+    all.expanded = expand_program(written, source, nullptr, files);
+    check_known(all, source, files);
+    all.written.keeps.reset();
+    all.written.text += "\n" + cast_statements(files, exports_of(all.expanded, source, files));
+    return aoa::parse(all.written.text, files.program);
+}
+
+/// Reads the program of a job, and notes what its text does not say.
+aoa::program read_program(job& all, catalog const& source, job_files const& files) {
+    all.written = has_renames(files)
+                      ? program_of_renames(files, source,
+                                           files.names.empty() ? std::vector<std::string>()
+                                                               : keys_wanted(files))
+                      : read_program_text(files, source);
+    if (files.program.empty())
+        return aoa::program();
+    aoa::program program = aoa::parse(all.written.text, files.program);
+    return files.casts.empty() ? program : with_casts(all, program, source, files);
 }
 
 /// The exports, and the source's tensors below them: what a key may be when the layout does not

@@ -7,6 +7,7 @@
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/reverse.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/format/safetensors.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/strictness.hpp>
 
@@ -22,11 +23,13 @@ namespace tool {
 /// The files of a job as they stand on the command line; empty where there is none.
 struct job_files {
     std::string source;
+    reshard::detail::safetensors_options reading = {}; ///< how a source is opened
     std::string target;
     std::string program;                    ///< a file, or `@` and the name of one of the tool's
     std::vector<std::string> settings = {}; ///< `NAME=NUMBER`, for gaps of the program
     std::vector<std::string> names = {};    ///< tables for names that the target has otherwise
     std::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
+    std::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
     bool partial = false;         ///< the target's shards may share elements, and leave some out
     std::string strict;           ///< the name of a strictness, or empty
     bool strict_warnings = false; ///< a warning is refused

@@ -95,12 +95,30 @@ inline void add_renames(CLI::App& command, job_files& files, CLI::Option* progra
         "by other names that frameworks give it: master-weights, slices, separators or wrappers");
     CLI::Option* const renames = command.add_option_function<std::vector<std::string>>(
         "--rename", into(files.renames),
-        "In place of a program: FROM=TO, with $LAYER_ID where a number stands, or a file .json "
-        "with an object of such pairs");
+        "In place of a program: FROM=TO, with $LAYER_ID where a number stands, or ** once on each "
+        "side for any text ('module.**=**'), or a file .json with an object of such pairs");
     for (CLI::Option* const option : {names, renames})
         option->expected(1)->take_all()->excludes(program);
     names->check(complaint_about_names, "");
     renames->check(complaint_about_rename, "");
+}
+
+/// `--cast`, behind a program or without one.
+inline void add_casts(CLI::App& command, job_files& files) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--cast",
+            [&files](std::vector<std::string> const& texts) {
+                files.casts = texts;
+                if (files.program.empty())
+                    files.program = renames_program;
+            },
+            "PATTERN=DTYPE: what has such a key, and elements of floating point, is written as "
+            "bfloat16, float16, float32 or float64; of several patterns the last counts "
+            "(--cast '**=bfloat16' --cast '**norm**=float32')")
+        ->expected(1)
+        ->take_all()
+        ->check(complaint_about_cast, "");
 }
 
 inline CLI::Option* add_program(CLI::App& command, job_files& files) {
@@ -115,10 +133,12 @@ inline CLI::Option* add_program(CLI::App& command, job_files& files) {
 inline CLI::Option* add_program_or_renames(CLI::App& command, job_files& files) {
     CLI::Option* const program = add_program(command, files);
     add_renames(command, files, program);
+    add_casts(command, files);
     return program;
 }
 
 inline CLI::Option* add_source(CLI::App& command, invocation& chosen, job_files& files) {
+    add_reading(command, files.reading);
     return add_path(command, chosen, "--source", files.source, "A checkpoint or a layout file")
         ->required();
 }

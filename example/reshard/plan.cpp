@@ -158,7 +158,7 @@ std::size_t say_lost(source_spec const& source, plan_command const& options) {
 outcome plan_dry(plan_command const& options, bool as_json) {
     stopwatch const watch;
     detail::memory_watch const memory;
-    source_spec const source = read_source(options.files.source);
+    source_spec const source = read_source(options.files.source, options.files.reading);
     job const all = make_sound_job(source.held, options.files);
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +

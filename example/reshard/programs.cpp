@@ -47,7 +47,7 @@ outcome show_program(job_files const& files, bool as_json) {
     std::string text(one.text);
     if (!files.source.empty()) {
         program_source const filled =
-            read_program_text(files, catalog_of(read_source(files.source).held));
+            read_program_text(files, catalog_of(read_source(files.source, files.reading).held));
         text = filled.text;
         if (!filled.note.empty())
             note(filled.note);

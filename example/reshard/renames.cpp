@@ -5,11 +5,16 @@
 
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/layout/key_pattern.hpp>
 
 #include <boost/json/parse.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,17 +89,105 @@ std::vector<rename_pair> pairs_of(std::string const& rename) {
     return {{rename.substr(0, sign), rename.substr(sign + 1)}};
 }
 
+constexpr std::string_view anything = "**";
+
+/// A name with `**` in it: what is before and behind.
+struct name_around {
+    std::string_view before;
+    std::string_view behind;
+};
+
+/// \throws error with errc::usage where `**` does not stand once
+name_around around_anything(std::string_view name, rename_pair const& rename) {
+    std::size_t const place = name.find(anything);
+    if (place == name.npos || name.find('*', place + anything.size()) != name.npos)
+        fail(errc::usage, "--rename: '", rename.first, "' is to become '", rename.second,
+             "'; ** stands once on each side, for the same text");
+    return {name.substr(0, place), name.substr(place + anything.size())};
+}
+
+/// Adds a rename for each key of the source that has the form of one with `**`, and that no other
+/// renames.
+void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& rename,
+                            catalog const& source) {
+    auto const from = around_anything(rename.first, rename);
+    auto const to = around_anything(rename.second, rename);
+    std::set<std::string_view> known;
+    for (rename_pair const& other : all)
+        known.insert(other.first);
+    std::vector<rename_pair> added;
+    bool has_matched = false;
+    for (catalog_entry const& entry : source) {
+        std::string_view const key = entry.key;
+        if (key.size() < from.before.size() + from.behind.size() || !key.starts_with(from.before) ||
+            !key.ends_with(from.behind))
+            continue;
+        has_matched = true;
+        std::string_view const same =
+            key.substr(from.before.size(), key.size() - from.before.size() - from.behind.size());
+        std::string renamed = detail::words(to.before, same, to.behind);
+        if (!known.contains(key) && renamed != key)
+            added.emplace_back(entry.key, std::move(renamed));
+    }
+    if (!has_matched)
+        fail(errc::unknown_key, "--rename: no key of the source matches '", rename.first, "'");
+    for (rename_pair& pair : added) {
+        check_quotable(pair.first, "--rename");
+        check_quotable(pair.second, "--rename");
+    }
+    std::ranges::move(added, std::back_inserter(all));
+}
+
+/// All renames, those with `**` last: what names a key counts before what matches it.
+std::vector<rename_pair> all_renames(std::vector<std::string> const& texts, catalog const& source) {
+    std::vector<rename_pair> all, of_patterns;
+    for (std::string const& text : texts)
+        for (rename_pair& rename : pairs_of(text))
+            (rename.first.find(anything) == rename.first.npos ? all : of_patterns)
+                .push_back(std::move(rename));
+    for (rename_pair const& rename : of_patterns)
+        add_renames_of_pattern(all, rename, source);
+    return all;
+}
+
+/// `PATTERN=DTYPE`, and whether a tensor matched.
+struct cast_pattern {
+    key_pattern pattern;
+    data_type dtype;
+    bool has_matched = false;
+};
+
+bool is_floating(data_type dtype) {
+    return dtype != data_type::boolean && name(dtype).find("int") == std::string_view::npos &&
+           dtype != data_type::c64;
+}
+
+/// \pre `complaint_about_cast(text)` is empty
+cast_pattern cast_of(std::string const& text) {
+    std::size_t const sign = text.rfind('=');
+    return {key_pattern(text.substr(0, sign)), *data_type_from_name(text.substr(sign + 1))};
+}
+
+/// The last pattern that matches a tensor of floating point, or null.
+cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& entry) {
+    cast_pattern* last = nullptr;
+    if (is_floating(entry.dtype))
+        for (cast_pattern& cast : casts)
+            if (cast.pattern.matches(entry.key)) {
+                cast.has_matched = true;
+                last = &cast;
+            }
+    return last;
+}
+
 } // namespace
 
-bool has_renames(job_files const& files) { return !files.names.empty() || !files.renames.empty(); }
+bool has_renames(job_files const& files) { return files.program == renames_program; }
 
 program_source program_of_renames(job_files const& files, catalog const& source,
                                   std::vector<std::string> const& wanted) {
     program_source program;
-    std::vector<rename_pair> renames;
-    for (std::string const& rename : files.renames)
-        for (rename_pair& one : pairs_of(rename))
-            renames.push_back(std::move(one));
+    std::vector<rename_pair> const renames = all_renames(files.renames, source);
     check_independent(renames);
     for (auto const& [from, to] : renames)
         program.text += statement_of(from, to);
@@ -114,6 +207,29 @@ program_source program_of_renames(job_files const& files, catalog const& source,
     return program;
 }
 
+std::string cast_statements(job_files const& files, catalog const& yielded) {
+    std::vector<cast_pattern> casts;
+    for (std::string const& text : files.casts)
+        casts.push_back(cast_of(text));
+    std::string text;
+    for (catalog_entry const& entry : yielded) {
+        cast_pattern* const last = last_match(casts, entry);
+        if (!last || last->dtype == entry.dtype)
+            continue;
+        if (bits(entry.dtype) < 16)
+            fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),
+                 ", and a cast does not apply scales; give patterns that do not match it");
+        check_quotable(entry.key, "--cast");
+        text += detail::words("\"", entry.key, "\" -> \"", entry.key, "\", dtype=\"",
+                              name(last->dtype), "\"\n");
+    }
+    for (cast_pattern const& cast : casts)
+        if (!cast.has_matched)
+            fail(errc::unknown_key, "--cast: no tensor of floating point matches '",
+                 cast.pattern.text(), "'");
+    return text;
+}
+
 void add_hints_of_names(std::vector<aoa::finding>& findings, catalog const& source) {
     for (aoa::finding& one : findings)
         if (one.level == aoa::severity::error && one.code == name(errc::unknown_key) &&
@@ -130,6 +246,17 @@ std::string complaint_about_rename(std::string const& text) {
                ? ""
                : "'" + text +
                      "' is no two names and no file of names; write old=new, or names.json";
+}
+
+std::string complaint_about_cast(std::string const& text) {
+    std::size_t const sign = text.rfind('=');
+    auto const dtype =
+        sign == text.npos || sign == 0 ? std::nullopt : data_type_from_name(text.substr(sign + 1));
+    return dtype && is_floating(*dtype) && bits(*dtype) >= 16
+               ? ""
+               : "'" + text +
+                     "' is no pattern of keys and a data type; write '**=bfloat16', with bfloat16, "
+                     "float16, float32 or float64";
 }
 
 std::string complaint_about_names(std::string const& name) {

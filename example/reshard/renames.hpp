@@ -16,10 +16,17 @@
 namespace tool {
 
 /// What stands for the name of such a program where a job has one.
-inline constexpr std::string_view renames_program = "--names and --rename";
+inline constexpr std::string_view renames_program = "--names, --rename and --cast";
 
 /// Whether a job has such a program.
 bool has_renames(job_files const& files);
+
+/// The statements of `--cast` for tensors that a program yields: of those of floating point, each
+/// gets the data type of the last pattern that matches it.
+///
+/// \throws error with errc::unknown_key for a pattern that matches none of them; with
+///         errc::unsupported for elements of less than 16 bits, whose scales a cast does not apply
+std::string cast_statements(job_files const& files, reshard::catalog const& yielded);
 
 /// The statements, and a note of what the tables of names have found.
 ///
@@ -33,6 +40,9 @@ void add_hints_of_names(std::vector<reshard::aoa::finding>& findings,
 
 /// What is wrong with `FROM=TO`, or nothing.
 std::string complaint_about_rename(std::string const& text);
+
+/// What is wrong with `PATTERN=DTYPE`, or nothing.
+std::string complaint_about_cast(std::string const& text);
 
 /// What is wrong with the name of a table, or nothing.
 std::string complaint_about_names(std::string const& name);

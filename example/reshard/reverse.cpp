@@ -40,7 +40,7 @@ json::array json_of(std::vector<reported> const& reports) {
 }
 
 outcome reverse(job_files const& files, bool unfolded, bool as_json) {
-    source_spec const source = read_source(files.source);
+    source_spec const source = read_source(files.source, files.reading);
     catalog const from = catalog_of(source.held);
     job const all = make_sound_job(source.held, files);
     catalog const* const wanted = all.wanted ? &*all.wanted : nullptr;

@@ -14,9 +14,10 @@ bool is_layout(std::filesystem::path const& path) {
 }
 
 /// Refuses a file that is neither, before anybody calls it a bad checkpoint.
-checkpoint_metadata read_checkpoint(std::filesystem::path const& path) {
+checkpoint_metadata read_checkpoint(std::filesystem::path const& path,
+                                    detail::safetensors_options const& reading = {}) {
     try {
-        return open_checkpoint(path);
+        return open_checkpoint(path, reading);
     } catch (error const& problem) {
         std::error_code ec;
         if (problem.code() != errc::unsupported || !std::filesystem::is_regular_file(path, ec) ||
@@ -29,12 +30,15 @@ checkpoint_metadata read_checkpoint(std::filesystem::path const& path) {
 
 } // namespace
 
-source_spec read_source(std::string const& path) {
+source_spec read_source(std::string const& path, detail::safetensors_options const& reading) {
     if (!is_layout(path)) {
-        checkpoint_metadata found = read_checkpoint(path);
+        checkpoint_metadata found = read_checkpoint(path, reading);
         layout held = layout_of(found);
-        return {path, std::move(held), std::move(found)};
+        return {path, std::move(held), std::move(found), reading};
     }
+    if (!reading.from.empty() || !reading.only.empty() || !reading.without.empty())
+        fail(errc::usage, path,
+             ": --from, --only and --without are for checkpoints, and this is a layout");
     detail::layout_file const file = detail::read_layout_file(path);
     if (detail::needs_shapes(file))
         fail(errc::bad_layout, path + ": this layout has rules and no shapes, and a source needs "

@@ -19,10 +19,13 @@ struct source_spec {
     std::string path;
     reshard::layout held; ///< holders are ranks, or files
     std::optional<reshard::checkpoint_metadata> checkpoint;
+    reshard::detail::safetensors_options reading = {}; ///< how it was opened
 };
 
-/// \throws error with errc::missing_file or errc::unsupported; it says what was found
-source_spec read_source(std::string const& path);
+/// \throws error with errc::missing_file or errc::unsupported; it says what was found; with
+///         errc::usage for keys selected of a layout
+source_spec read_source(std::string const& path,
+                        reshard::detail::safetensors_options const& reading = {});
 
 /// A target: a layout file, or the layout that a checkpoint has, whose files stand for ranks.
 ///

@@ -129,7 +129,8 @@ struct checkpoint_metadata {
     /// What holds more of the same checkpoint, and was not read: files beside these, such as the
     /// optimizer state and master weights of a Unified Checkpoint, or tensors of quantised types.
     std::vector<std::string> unread{};
-    std::string unread_reason{}; ///< goes on behind their names
+    std::string unread_reason{};            ///< goes on behind their names
+    std::vector<std::string> unread_keys{}; ///< of each of `unread`, where these are tensors
     /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
     /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};

@@ -31,6 +31,15 @@ struct opened_checkpoint {
     std::function<std::vector<saved_object>()> read_objects{};
 };
 
+/// Leaves out what is not selected: tensors and other values. Of what ranks have in common all
+/// values stay as long as one does, since they are one file.
+///
+/// \param only,without as of `safetensors_options`
+/// \throws error with errc::unknown_key for a pattern that matches nothing, and where no tensor is
+///         left
+RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string> const& only,
+                              std::vector<std::string> const& without);
+
 /// Puts together a checkpoint of whole tensors, which are anywhere in its files: each at one place,
 /// or in parts of its elements.
 class whole_tensors {

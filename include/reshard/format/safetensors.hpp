@@ -114,9 +114,13 @@ struct safetensors_options {
     std::size_t max_depth = 127; ///< of arrays and objects within one another
     /// The format of the checkpoint, `torch_save` for one; empty: it is found by looking.
     std::string from = {};
+    /// Patterns of keys (`key_pattern`) of which one matches what is opened, tensor or value; none:
+    /// everything is. What is left out is as if it were not there.
+    std::vector<std::string> only = {};
+    std::vector<std::string> without = {}; ///< patterns of keys that are left out of that
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.mode, self.max_header_bytes, self.max_depth, self.from);
+        visit(self.mode, self.max_header_bytes, self.max_depth, self.from, self.only, self.without);
     }
 };
 

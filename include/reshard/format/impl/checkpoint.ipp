@@ -894,6 +894,7 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
     if (!from.empty() && opened->metadata.format != from)
         fail(errc::unsupported, path.string(), ": is of the format ", opened->metadata.format,
              ", and not ", from);
+    select_keys(*opened, options.only, options.without);
     return with_warnings(std::move(*opened));
 }
 

@@ -7,12 +7,130 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/other_names.hpp>
+#include <reshard/layout/key_pattern.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reshard::detail {
+
+/// Which keys are wanted, and which of the patterns matched one.
+class key_selection {
+public:
+    key_selection(std::vector<std::string> const& only, std::vector<std::string> const& without)
+        : only_(patterns_of(only)), without_(patterns_of(without)) {}
+
+    bool takes(std::string_view key) {
+        bool const is_wanted = match(only_, key) || only_.empty();
+        return !match(without_, key) && is_wanted;
+    }
+
+    /// Refuses a pattern that matched none of the keys, which may be misspelt.
+    void check_matched(checkpoint_metadata const& found, std::string const& first) const {
+        for (auto const* const patterns : {&only_, &without_})
+            for (auto const& [pattern, has_matched] : *patterns)
+                if (!has_matched)
+                    fail(errc::unknown_key, found.path.string(), ": no key matches '",
+                         pattern.text(), "'; the first of them is '", first,
+                         "', and reshard inspect --all shows all");
+    }
+
+private:
+    using pattern_list = std::vector<std::pair<key_pattern, bool>>;
+
+    static pattern_list patterns_of(std::vector<std::string> const& texts) {
+        pattern_list patterns;
+        for (std::string const& text : texts)
+            patterns.emplace_back(key_pattern(text), false);
+        return patterns;
+    }
+
+    static bool match(pattern_list& patterns, std::string_view key) {
+        bool matches = false;
+        for (auto& [pattern, has_matched] : patterns)
+            if (pattern.matches(key))
+                matches = has_matched = true;
+        return matches;
+    }
+
+    pattern_list only_;
+    pattern_list without_;
+};
+
+/// Gives the names of a tensor whose first name is gone another one of them.
+inline void select_aliases(checkpoint_metadata& found) {
+    auto const is_there = [&](std::string const& key) {
+        return std::ranges::binary_search(found.tensors, key, {}, &checkpoint_tensor::key);
+    };
+    std::map<std::string, std::string> kept, renamed;
+    for (auto const& [alias, key] : found.aliases)
+        if (is_there(alias)) {
+            std::string const& first =
+                is_there(key) ? key : renamed.emplace(key, alias).first->second;
+            if (first != alias)
+                kept.emplace(alias, first);
+        }
+    found.aliases = std::move(kept);
+}
+
+/// The values of `read` that are among `keys`.
+inline std::vector<saved_object> selected_objects(std::vector<saved_object> read,
+                                                  std::set<std::string> const& keys) {
+    bool const has_common = std::ranges::any_of(
+        read, [&](auto const& value) { return value.is_common && keys.contains(value.key); });
+    std::erase_if(read, [&](saved_object const& value) {
+        return value.is_whole ? !has_common : !keys.contains(value.key);
+    });
+    return read;
+}
+
+/// Forgets tensors that are not read, and not selected.
+inline void select_unread(checkpoint_metadata& found, key_selection& selection) {
+    std::vector<std::string> texts, keys;
+    for (std::size_t i = 0; i < found.unread_keys.size(); ++i)
+        if (selection.takes(found.unread_keys[i])) {
+            keys.push_back(found.unread_keys[i]);
+            texts.push_back(found.unread[i]);
+        }
+    if (!found.unread_keys.empty())
+        found.unread = std::move(texts);
+    found.unread_keys = std::move(keys);
+}
+
+RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string> const& only,
+                              std::vector<std::string> const& without) {
+    if (only.empty() && without.empty())
+        return;
+    checkpoint_metadata& found = opened.metadata;
+    std::string const first = found.tensors.empty() ? "" : found.tensors.front().key;
+    key_selection selection(only, without);
+    auto const is_left_out = [&](auto const& value) { return !selection.takes(value.key); };
+    std::erase_if(found.tensors, is_left_out);
+    std::erase_if(found.objects, is_left_out);
+    select_unread(found, selection);
+    selection.check_matched(found, first);
+    if (found.tensors.empty())
+        fail(errc::unknown_key, found.path.string(), ": no tensor is selected");
+    select_aliases(found);
+    std::erase_if(found.fused, [&](auto const& fused) {
+        return !std::ranges::binary_search(found.tensors, fused.first, {}, &checkpoint_tensor::key);
+    });
+    if (!opened.read_objects)
+        return;
+    std::set<std::string> keys;
+    for (checkpoint_object const& value : found.objects)
+        keys.insert(value.key);
+    opened.read_objects = [read = std::move(opened.read_objects), keys = std::move(keys)] {
+        return selected_objects(read(), keys);
+    };
+}
 
 RESHARD_DECL whole_tensors::whole_tensors(std::shared_ptr<file_store const> files,
                                           std::string_view format, std::filesystem::path path)

@@ -101,21 +101,26 @@ RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) 
     return catalog(std::move(entries));
 }
 
-/// Whether an output is the source tensor of its name.
-inline bool is_plain(mapping_output const& output, mapping const& program) {
-    for (key_id id = 0; id < program.sources().size(); ++id)
-        if (program.sources().key(id) == output.key)
-            return output.value == program.source(id);
-    return false;
-}
-
-/// Whether two outputs of a program are one tensor of a checkpoint, by two of its names or by one.
-inline bool is_one_tensor(mapping_output const& one, mapping_output const& other,
-                          mapping const& program, alias_map const& aliases) {
-    if (one.value == other.value)
-        return true;
-    return key_of(aliases, one.key) == other.key && is_plain(one, program) &&
-           is_plain(other, program);
+/// Whether two outputs of a program are one tensor: the same pieces of tensors of a checkpoint, by
+/// whichever of their names.
+inline bool is_one_tensor(expression const& one, expression const& other, mapping const& program,
+                          alias_map const& aliases) {
+    auto const stored_key = [&](piece const& part) {
+        return key_of(aliases, std::string(program.sources().key(part.source)));
+    };
+    if (one.shape != other.shape || one.dtype != other.dtype ||
+        one.pieces.size() != other.pieces.size())
+        return false;
+    for (std::size_t i = 0; i < one.pieces.size(); ++i) {
+        piece first = one.pieces[i];
+        piece const second = other.pieces[i];
+        if (stored_key(first) != stored_key(second))
+            return false;
+        first.source = second.source;
+        if (first != second)
+            return false;
+    }
+    return true;
 }
 
 RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& program,
@@ -130,7 +135,7 @@ RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& pro
         mapping_output const* const other = program.find(key);
         if (output && other && !output->added && (!wanted || wanted->find(key)) &&
             !candidates.contains(key) &&
-            is_one_tensor(*output, *other, program, source.metadata().aliases))
+            is_one_tensor(output->value, other->value, program, source.metadata().aliases))
             kept.emplace(alias, key);
     }
     return kept;

@@ -64,11 +64,17 @@ inline constexpr gguf_type gguf_types[] = {
     {39, "MXFP4", {}},
 };
 
+/// A tensor of a type that is not read, and what a message calls it.
+struct unread_tensor {
+    std::string key;
+    std::string text;
+};
+
 /// Reads the header of a file, one part after the other, and adds what it has.
 class gguf_reader {
 public:
     gguf_reader(file_store::file const& file, std::string name, whole_tensors& all,
-                std::vector<std::string>& unread)
+                std::vector<unread_tensor>& unread)
         : bytes_(file.facts().bytes),
           name_(std::move(name)),
           input_(file, name_, {0, bytes_}),
@@ -234,8 +240,9 @@ private:
             std::string const what = name_ + ": tensor '" + one.name + "': ";
             index_t const elements = element_count_of(one.shape, [&] { return what; });
             if (!one.type.dtype) {
-                unread_.push_back("tensor '" + one.name + "' (" + std::string(one.type.name) + " " +
-                                  to_string(one.shape) + ")");
+                unread_.push_back({one.name, "tensor '" + one.name + "' (" +
+                                                 std::string(one.type.name) + " " +
+                                                 to_string(one.shape) + ")"});
                 continue;
             }
             auto const bytes = static_cast<std::uint64_t>(byte_count(elements, *one.type.dtype));
@@ -252,7 +259,7 @@ private:
     std::string name_;
     file_reader input_;
     whole_tensors& all_;
-    std::vector<std::string>& unread_;
+    std::vector<unread_tensor>& unread_;
     std::uint64_t version_ = 0;
     std::uint64_t tensor_count_ = 0;
     std::uint64_t value_count_ = 0;
@@ -266,7 +273,7 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
                                          std::filesystem::path const& path,
                                          std::vector<std::filesystem::path> const& parts) {
     whole_tensors all(std::move(files), "gguf", path);
-    std::vector<std::string> unread;
+    std::vector<unread_tensor> unread;
     std::string version;
     for (std::filesystem::path const& part : parts) {
         all.begin_file(part);
@@ -281,7 +288,10 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
     }
     opened_checkpoint opened = all.take();
     opened.metadata.version = std::move(version);
-    opened.metadata.unread = std::move(unread);
+    for (unread_tensor& tensor : unread) {
+        opened.metadata.unread_keys.push_back(std::move(tensor.key));
+        opened.metadata.unread.push_back(std::move(tensor.text));
+    }
     if (!opened.metadata.unread.empty())
         opened.metadata.unread_reason = "are of quantised types, which are not read; convert from "
                                         "the model before it was quantised";

@@ -1,0 +1,122 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# What is read of a checkpoint, by patterns of keys: what they leave out is as if it were not there, and a
+# pattern that matches nothing is an error.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+training=$data/formats/dcp/torch-2.15/fsdp1
+megatron=$data/formats/megatron/core-0.16/torch_dist
+quantized=$data/formats/gguf/quantized.gguf
+views=$data/formats/torch/torch-2.15/views.pt
+
+keys() { expects output "sorted(d['tensors'])" "$1"; }
+
+# A model out of the state of a training, under the names of Hugging Face.
+for ranks in 1 3; do
+    succeeds $ranks convert "$training" "model$ranks" --only 'model.**' --rename 'model.**=**'
+    succeeds 1 inspect "model$ranks" --json
+    keys "['0.weight', '1.weight']"
+done
+succeeds 1 inspect "$training" --without 'optim.**.step' --without '**exp_avg' --json
+keys "['model.0.weight', 'model.1.weight']"
+succeeds 1 inspect "$training" --only '*.0.weight' --only '**.step' --without 'optim.state.0.**' --json
+keys "['model.0.weight', 'optim.state.1.weight.step']"
+echo 'model.0.weight -> first' >first.aoa
+succeeds 1 convert "$training" first --program first.aoa --only model.0.weight
+succeeds 1 inspect first --json
+keys "['first']"
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >two.json
+succeeds 1 plan --source "$training" --target two.json --only model.0.weight --json
+expects output "d['convert']['bytes_read']" 40
+succeeds 1 check --source "$training" --program first.aoa --only model.0.weight
+
+# Values that are no tensors: those that are not selected are not in the way; others are.
+succeeds 1 convert "$megatron" decoder --only 'decoder.**' --without '**._extra_state/**'
+refuses 3 "'args' is no tensor, and safetensors has no place for it" \
+    convert "$megatron" out/decoder --only 'decoder.*.weight' --only 'decoder.layers.mlp**' --only args
+succeeds 1 convert "$megatron" some --to torch_dcp --without 'rng_state/**' --without 'args'
+succeeds 1 inspect some --json
+expects output "[k for k in d['objects'] if 'rng' in k or k == 'args']" "[]"
+expects output "'iteration' in d['objects']" True
+# What ranks of Megatron-Core have in common is one file, and stays whole.
+succeeds 1 convert "$megatron" common --to megatron_torch_dist --without 'rng_state/**' --without args --without common_tensor
+succeeds 1 inspect common --json
+expects output "[k for k in ('args', 'iteration') if k in d['objects']], any('rng' in k for k in d['objects'])" \
+    "(['args', 'iteration'], False)"
+succeeds 1 convert "$megatron" nothing --to megatron_torch_dist --only 'decoder.**'
+succeeds 1 inspect nothing --json
+expects output "'args' in d['objects']" False
+
+# Quantised tensors that are left out do not refuse the others.
+refuses 3 "are of quantised types" convert "$quantized" out/x --without 'general.**'
+succeeds 1 convert "$quantized" norm --only norm.weight
+# Another name of a tensor that is left out becomes its own.
+succeeds 1 convert "$views" tied.safetensors --only 'tied.**' --without tied.0
+succeeds 1 inspect tied.safetensors --json
+expects output "sorted(d['tensors'])" "['tied.1.again']"
+succeeds 1 convert "$views" both --only base --only same --rename '**me=**ke'
+succeeds 1 inspect both --json
+keys "['base', 'sake']"
+
+refuses 3 "no key matches 'modle\.\*\*'; the first of them is 'model.0.weight', and reshard inspect --all shows all$" \
+    convert "$training" out/x --only 'modle.**'
+refuses 3 "no key matches 'lr'" convert "$training" out/x --without lr
+refuses 3 ": no tensor is selected$" convert "$training" out/x --without '**'
+refuses 3 "^--rename: no key of the source matches 'm\.\*\*'$" convert "$training" out/x --rename 'm.**=**'
+refuses 2 "'model.\*\*' is to become 'x'; \*\* stands once on each side, for the same text" \
+    convert "$training" out/x --rename 'model.**=x'
+refuses 2 "stands once on each side" convert "$training" out/x --rename '**.**=**'
+refuses 2 "'model.1.weight' is to become 'x.weight', and so is 'model.0.weight'" \
+    convert "$training" out/x --rename model.0.weight=x.weight --rename 'model.1.**=x.**'
+refuses 2 "^two.json: --from, --only and --without are for checkpoints, and this is a layout$" \
+    plan --source two.json --target two.json --only x
+# What is named counts before what matches.
+succeeds 1 convert "$training" named --only 'model.**' --rename 'model.**=**' --rename model.1.weight=last
+succeeds 1 inspect named --json
+keys "['0.weight', 'last']"
+
+# Casts: of floating point alone, the last pattern counts, and what is one tensor stays one.
+python3 - <<'PYTHON'
+import json, struct
+
+def write(name, tensors, metadata=None):
+    header, data = ({"__metadata__": metadata} if metadata else {}), b""
+    for key, dtype, raw in tensors:
+        size = {"BF16": 2, "F32": 4, "I64": 8, "F8_E4M3": 1}[dtype]
+        header[key] = {"dtype": dtype, "shape": [len(raw) // size], "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    with open(name, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+bf16 = struct.pack("<4H", 0x3F80, 0xBF00, 0x7F80, 0x0001) # 1, -0.5, infinity, the least above 0
+write("mixed.safetensors", [("w", "BF16", bf16), ("norm.w", "BF16", bf16), ("step", "I64", struct.pack("<q", 7))])
+wide = struct.pack("<4I", 0x3F800000, 0xBF000000, 0x7F800000, 0x00010000)
+write("wide.safetensors", [("w", "F32", wide), ("norm.w", "BF16", bf16), ("step", "I64", struct.pack("<q", 7))])
+write("renamed.safetensors", [("v", "F32", wide), ("step", "I64", struct.pack("<q", 7))])
+write("scaled.safetensors", [("w", "F8_E4M3", b"abcd"), ("w_scale_inv", "F32", wide[:4])])
+PYTHON
+for ranks in 1 3; do
+    succeeds $ranks convert mixed.safetensors "cast$ranks" --cast '**=float32' --cast 'norm**=bfloat16'
+    succeeds 1 diff "cast$ranks" wide.safetensors --data
+done
+succeeds 1 convert mixed.safetensors cast.npz --cast '**=float32' --without norm.w --rename w=v
+succeeds 1 diff cast.npz renamed.safetensors --data
+echo 'w -> v' >v.aoa
+succeeds 1 convert mixed.safetensors behind --program v.aoa --without norm.w --cast 'v=float32'
+succeeds 1 diff behind renamed.safetensors --data
+succeeds 1 plan --source mixed.safetensors --target two.json --cast '**=float32' --json
+expects output "sum(f['bytes'] for f in d['convert']['files_written'])" 40
+succeeds 1 convert "$views" cast --cast '**=float64' --only base --only same
+succeeds 1 inspect cast
+grep -q '^same is another name of base$' output || report "names of one tensor became two"
+refuses 3 "'w' is of float8_e4m3fn, and a cast does not apply scales" convert scaled.safetensors out/x --cast '**=bfloat16'
+refuses 3 "no tensor of floating point matches 'step'" convert mixed.safetensors out/x --cast 'step=float32'
+refuses 2 "'w=int8' is no pattern of keys and a data type" convert mixed.safetensors out/x --cast w=int8
+refuses 2 "'bfloat16' is no pattern of keys and a data type" convert mixed.safetensors out/x --cast bfloat16
+refuses 2 "^reshard: --cast is done behind a program, and this one \(v.aoa\) is run backwards" \
+    convert mixed.safetensors out/x --program v.aoa --reverse --cast '**=float32'
+
+conclude
