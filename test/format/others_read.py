@@ -168,6 +168,23 @@ class Checks:
         self.verdicts.append(not different)
         print(f"torch {torch.__version__}, DCP, {path.parent.name}/{path.name}: "
               f"{'equal' if not different else f'{different} differ'}")
+        self.run_state_again(torch, target, wanted)
+
+    def run_state_again(self, torch, checkpoint, wanted):
+        """The values of a checkpoint of DCP as a file of torch.save, under names with dots."""
+        def flat(value, key=""):
+            pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+            if isinstance(value, dict) or any(isinstance(item, (dict, torch.Tensor)) for _, item in pairs):
+                return {name: item for number, below in pairs
+                        for name, item in flat(below, f"{key}.{number}" if key else str(number)).items()}
+            return {key: value}
+
+        file = checkpoint.with_name(checkpoint.name + ".again.pt")
+        subprocess.run([self.tool, "convert", checkpoint, file], check=True, capture_output=True)
+        found, expected = torch.load(file, weights_only=False), flat(carried(wanted))
+        equal = found.keys() == expected.keys() and all(equal_values(found[key], expected[key]) for key in expected)
+        self.verdicts.append(equal)
+        print(f"torch {torch.__version__}, torch.load, {file.name}: {'equal' if equal else 'differs'}")
 
     def megatron(self):
         import torch

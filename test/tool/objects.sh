@@ -181,7 +181,7 @@ grep -q "within_one.pt: 'hist' is no tensor, but holds some" errors || report "o
 # plan warns of what convert refuses, in the same words, and of nothing where it does not.
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json
 nested=$formats/torch/torch-2.15/nested.pt
-lost="'list.1.1' and 10 more are no tensors, and safetensors has no place for them; leave out .* \(--no-objects\), or write torch_dcp$"
+lost="'list.1.1' and 10 more are no tensors, and safetensors has no place for them; leave out .* \(--no-objects\), or write torch_dcp or torch_save$"
 refuses 3 "nested.pt: $lost" convert "$nested" out/x --layout two.json
 succeeds 1 plan --source "$nested" --target two.json
 grep -Eq "^warning: .*nested.pt: $lost" errors || { report "plan does not warn of objects" && cat errors; }
@@ -236,5 +236,32 @@ succeeds 3 convert enums again --to megatron_torch_dist
 python3 enumerators.py check again || report "arguments of a job are others in a copy"
 succeeds 1 diff enums again --data
 grep -q '^equal' output || report "arguments of a job are not equal to a copy of them"
+
+# In a file of torch.save they stand beside the tensors, under names with dots.
+training=$formats/torch/torch-2.15/training.pt
+for ranks in 1 3; do
+    succeeds $ranks convert "$training" "saved$ranks" --to torch_dcp
+    succeeds $ranks convert "saved$ranks" "saved$ranks.pt"
+    succeeds 1 diff "$training" "saved$ranks.pt" --json
+    expects output "d['equal'], d['objects']['different']" "(True, [])"
+done
+checks=$((checks + 1))
+python3 - <<'PYTHON' || report "a .pt does not have the values that were carried"
+import pickle, zipfile
+
+class Reader(pickle.Unpickler):
+    """Without torch: a tensor is its shape."""
+    def find_class(self, module, name):
+        return (lambda storage, first, shape, *rest: shape) if name.startswith("_rebuild") else name if module == "torch" else dict
+    def persistent_load(self, identity):
+        return identity
+
+archive = zipfile.ZipFile("saved1.pt")
+state = Reader(archive.open("archive/data.pkl")).load()
+assert state["optimizer.param_groups.0.betas"] == (0.9, 0.999), state["optimizer.param_groups.0.betas"]
+assert state["optimizer.param_groups.1.params"] == [1, 2] and state["optimizer.param_groups.1.fused"] is None
+assert isinstance(state["step"], int) and sum("param_groups" in key for key in state) == 24, sorted(state)
+PYTHON
+refuses 3 "'hist' has .*, which is not carried" convert within_one.pt out/x.pt
 
 conclude

@@ -91,6 +91,12 @@ shards_by_writer(layout const& target, file_choices const& choices);
 RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
                                                    file_choices const& choices);
 
+/// The values that are written beside tensors, one by one.
+///
+/// \throws error with errc::usage for one under the key of a tensor
+RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
+                                                      file_choices const& choices);
+
 /// The shards of a rank for several files: a key stands once in each.
 ///
 /// \pre sorted by key

@@ -137,6 +137,21 @@ shards_by_writer(layout const& target, file_choices const& choices) {
     return ranks;
 }
 
+RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
+                                                      file_choices const& choices) {
+    std::vector<saved_object> objects;
+    for (saved_object const& object : choices.objects) {
+        if (object.is_whole)
+            continue;
+        if (target.find(object.key))
+            fail(errc::usage, "'", object.key,
+                 "' is a value that is no tensor, and a tensor is to be written under that key; "
+                 "give it another one");
+        objects.push_back(object);
+    }
+    return objects;
+}
+
 RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
                                                    file_choices const& choices) {
     auto ranks = shards_by_writer(target, choices);

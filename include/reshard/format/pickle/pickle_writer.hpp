@@ -181,6 +181,10 @@ RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
                                  file_store::file const& file, std::string const& what,
                                  std::function<bool(pickle_value)> const& is_left_out = {});
 
+/// Writes the same as a value among others.
+RESHARD_DECL void copy_to(pickle_writer& out, pickle_value value, pickle const& values,
+                          file_store::file const& file, std::string const& what);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -14,7 +14,9 @@
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <span>
@@ -47,6 +49,24 @@ RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name);
 /// \param what what has them, for messages
 RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
                                         std::string const& what);
+
+/// An archive in memory, as a file.
+class archive_file : public file_store::file {
+public:
+    archive_file(std::string_view bytes, std::string const& name) : bytes_(bytes), name_(name) {}
+
+    file_store::identity facts() const override { return {.bytes = bytes_.size()}; }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        if (position > bytes_.size() || target.size() > bytes_.size() - position)
+            fail(errc::corrupt_file, name_, ": ends before byte ", position + target.size());
+        std::memcpy(target.data(), bytes_.data() + position, target.size());
+    }
+
+private:
+    std::string_view bytes_;
+    std::string const& name_;
+};
 
 /// An archive of `torch.save`.
 class torch_archive {
@@ -119,12 +139,15 @@ struct torch_file {
 /// \par Source torch.serialization of torch 2.15: the form of protocol 2
 RESHARD_DECL torch_file torch_file_of(torch_tensor const& tensor, std::uint64_t begin = 0);
 
-/// An archive of a dict of tensors.
-RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors);
+/// An archive of a dict of tensors, and of values that are no tensors.
+///
+/// \throws error as `torch_name`, and as `copy_of` a value
+RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors,
+                                      std::span<saved_object const> objects = {});
 
 /// A file of `torch.save` with the whole tensors of a layout of one rank.
 ///
-/// \throws error as `torch_name`
+/// \throws error as `torch_file_of`; errc::usage for a value under the key of a tensor
 RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices const& choices);
 
 /// What a tensor of so many bytes is best aligned to in its file, and so is the archive.

@@ -60,7 +60,7 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
 /// What to do about values that are no tensors: another format helps only where they can be read.
 inline std::string advice_on_objects(checkpoint const& source) {
     return std::string("; leave out what is no tensor (--no-objects)") +
-           (source.can_read_objects() ? ", or write torch_dcp" : "");
+           (source.can_read_objects() ? ", or write torch_dcp or torch_save" : "");
 }
 
 /// The first tensor among what all ranks of a job of Megatron-Core have in common: in a checkpoint

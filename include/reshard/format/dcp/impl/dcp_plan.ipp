@@ -29,16 +29,9 @@ inline constexpr std::string_view dcp_module = "torch.distributed.checkpoint.met
 /// What a checkpoint of torch.distributed.checkpoint has beside elements.
 class dcp_texts : public file_texts {
 public:
-    explicit dcp_texts(std::vector<saved_object> objects) : objects_(std::move(objects)) {}
-
     /// Lays out the files, which hold what ranks write.
     checkpoint_plan lay_out(layout const& target, file_choices const& choices) {
-        std::erase_if(objects_, [](saved_object const& one) { return one.is_whole; });
-        for (saved_object const& object : objects_)
-            if (target.find(object.key))
-                fail(errc::usage, "'", object.key,
-                     "' is a value that is no tensor, and a tensor is to "
-                     "be written under that key; give it another one");
+        objects_ = objects_beside(target, choices);
         planned_files files("torch_dcp", target);
         auto ranks = shards_by_writer(target, choices);
         if (ranks.empty())
@@ -242,7 +235,7 @@ private:
 };
 
 RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& choices) {
-    auto const texts = std::make_shared<dcp_texts>(choices.objects);
+    auto const texts = std::make_shared<dcp_texts>();
     checkpoint_plan plan = texts->lay_out(target, choices);
     plan.texts = texts;
     return plan;

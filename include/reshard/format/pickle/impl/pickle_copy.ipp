@@ -32,14 +32,11 @@ inline bool is_enumeration(std::string_view maker) {
 /// Writes the values that it is given, and those in them.
 class pickle_copier {
 public:
-    pickle_copier(pickle const& values, file_store::file const& file, std::string const& what,
-                  std::function<bool(pickle_value)> const& is_left_out)
-        : values_(values), file_(file), what_(what), is_left_out_(is_left_out) {}
+    pickle_copier(pickle_writer& out, pickle const& values, file_store::file const& file,
+                  std::string const& what, std::function<bool(pickle_value)> const& is_left_out)
+        : values_(values), file_(file), what_(what), is_left_out_(is_left_out), out_(out) {}
 
-    std::string copy(pickle_value value) {
-        put(value, 0);
-        return out_.take();
-    }
+    void copy(pickle_value value) { put(value, 0); }
 
 private:
     using kind = pickle_value::kind;
@@ -184,14 +181,22 @@ private:
     file_store::file const& file_;
     std::string const& what_;
     std::function<bool(pickle_value)> const& is_left_out_;
-    pickle_writer out_;
+    pickle_writer& out_;
     std::size_t steps_ = 0;
 };
 
 RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
                                  file_store::file const& file, std::string const& what,
                                  std::function<bool(pickle_value)> const& is_left_out) {
-    return pickle_copier(values, file, what, is_left_out).copy(value);
+    pickle_writer out;
+    pickle_copier(out, values, file, what, is_left_out).copy(value);
+    return out.take();
+}
+
+RESHARD_DECL void copy_to(pickle_writer& out, pickle_value value, pickle const& values,
+                          file_store::file const& file, std::string const& what) {
+    std::function<bool(pickle_value)> const leaves_out_none;
+    pickle_copier(out, values, file, what, leaves_out_none).copy(value);
 }
 
 } // namespace reshard::detail

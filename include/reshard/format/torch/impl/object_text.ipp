@@ -25,24 +25,6 @@
 
 namespace reshard::detail {
 
-/// An archive in memory, as a file.
-class archive_file : public file_store::file {
-public:
-    archive_file(std::string_view bytes, std::string const& name) : bytes_(bytes), name_(name) {}
-
-    file_store::identity facts() const override { return {.bytes = bytes_.size()}; }
-
-    void read(std::uint64_t position, std::span<std::byte> target) const override {
-        if (position > bytes_.size() || target.size() > bytes_.size() - position)
-            fail(errc::corrupt_file, name_, ": ends before byte ", position + target.size());
-        std::memcpy(target.data(), bytes_.data() + position, target.size());
-    }
-
-private:
-    std::string_view bytes_;
-    std::string const& name_;
-};
-
 /// A whole number in two's complement, the lowest byte first: `0x10f`, `-0x1`.
 inline std::string hexadecimal(std::string bytes) {
     bool const is_negative = !bytes.empty() && (byte_at(bytes, bytes.size() - 1) & 0x80u) != 0;

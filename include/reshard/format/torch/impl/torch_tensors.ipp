@@ -106,12 +106,25 @@ RESHARD_DECL torch_file torch_file_of(torch_tensor const& tensor, std::uint64_t 
     return archive_of(out.take(), {&tensor, 1}, begin);
 }
 
-RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors) {
+/// Writes the value of an archive.
+inline void put_object(pickle_writer& out, saved_object const& object) {
+    std::string const what = "object '" + object.key + "'";
+    archive_file const bytes(object.archive, what);
+    torch_archive const archive(bytes, what, {0, object.archive.size()});
+    copy_to(out, archive.values().root(), archive.values(), bytes, what);
+}
+
+RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors,
+                                      std::span<saved_object const> objects) {
     pickle_writer out;
     out.dict([&] {
         for (std::size_t i = 0; i < tensors.size(); ++i) {
             out.text(tensors[i].key);
             put_tensor(out, tensors[i], i);
+        }
+        for (saved_object const& object : objects) {
+            out.text(object.key);
+            put_object(out, object);
         }
     });
     return archive_of(out.take(), tensors, 0);
@@ -122,7 +135,7 @@ RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices 
     std::vector<torch_tensor> tensors;
     for (file_shard const& shard : shards)
         tensors.push_back(torch_tensor_of(shard));
-    torch_file file = torch_file_of(tensors);
+    torch_file file = torch_file_of(tensors, objects_beside(target, choices));
     planned_files files("torch_save", target);
     files.begin_file("tensors.pt", 0);
     for (std::size_t i = 0; i < shards.size(); ++i)
