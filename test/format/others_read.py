@@ -238,6 +238,29 @@ class Checks:
         self.verdicts.append(compare(f"paddle {paddle.__version__}", {
             key: (raw(key, value), value.shape) for key, value in state.items()}, lacking))
 
+    def transformers(self):
+        """Models that were somewhere else meanwhile are loaded as those that transformers saved."""
+        import torch
+        import transformers
+        models = {"experts": "qwen3-moe"}
+
+        def weights(path):
+            return transformers.AutoModelForCausalLM.from_pretrained(path).state_dict()
+
+        for path in sorted((pathlib.Path(__file__).parent / "../data/formats/transformers").glob("*/*/")):
+            for way in (["--to", "torch_dcp"], ["--to", "paddle_flex"],
+                        ["--program", f"@{models.get(path.name, 'llama')}-hf-to-megatron"]):
+                there, back = (self.work / f"{path.name} {way[-1]} {end}" for end in ("there", "back"))
+                again = [way[0], way[1].replace("hf-to-megatron", "megatron-to-hf")] if way[0] == "--program" else []
+                subprocess.run([self.tool, "convert", path, there, *way], check=True, capture_output=True)
+                subprocess.run([self.tool, "convert", there, back, *again], check=True, capture_output=True)
+                assert (back / "config.json").is_file(), "the model's configuration was not carried"
+                wanted, found = weights(path), weights(back)
+                self.verdicts.append(wanted.keys() == found.keys() and
+                                     all(torch.equal(wanted[key], found[key]) for key in wanted))
+                print(f"transformers {transformers.__version__}, {path.name}, by {way[-1]}: "
+                      f"{'equal' if self.verdicts[-1] else 'differs'}")
+
     def paddlenlp(self):
         sys.path.append(str(pathlib.Path(__file__).parents[1] / "data/formats"))
         import paddlenlp_parts as parts
@@ -265,7 +288,7 @@ class Checks:
 def main():
     with tempfile.TemporaryDirectory() as work:
         checks = Checks(sys.argv[1], pathlib.Path(work))
-        for library in ("torch", "megatron", "numpy", "safetensors", "paddle", "paddlenlp"):
+        for library in ("torch", "megatron", "numpy", "safetensors", "transformers", "paddle", "paddlenlp"):
             try:
                 result = getattr(checks, library)()
                 if library == "torch":

@@ -363,8 +363,10 @@ private:
 
     /// A dict of another class is a dict, and a size is a tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
-        std::string const what = words("byte ", code_at_, ": what is called");
-        std::string_view const name = result_.global(callable, what);
+        if (callable.what != kind::global) // words for each of millions would take their time
+            result_.refuse(words("byte ", code_at_, ": what is called"), callable,
+                           "the name of a class or a function");
+        std::string_view const name = result_.global(callable, {});
         if (arguments.what != kind::tuple)
             result_.refuse(words("byte ", code_at_, ": the arguments"), arguments, "a tuple");
         if (name == "torch.Size" && has_one_tuple(arguments)) {
