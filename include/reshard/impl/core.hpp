@@ -93,6 +93,7 @@
 #include <reshard/plan/impl/plan_problem.ipp>
 #include <reshard/plan/impl/planned_job.ipp>
 #include <reshard/plan/impl/problem.ipp>
+#include <reshard/plan/impl/relabelling.ipp>
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
 #include <reshard/tensor/impl/state_dict.ipp>

@@ -82,22 +82,46 @@ public:
     /// One of the target tensors of that kind.
     constexpr std::uint32_t example(std::size_t kind) const { return kinds_.representative[kind]; }
 
+    /// Calls `visit(flow)` for each transfer of one tensor of that kind, and for those that other
+    /// holders of the same elements could give: all that have them are sources.
+    constexpr void for_each_possible(std::size_t kind, auto&& visit) const {
+        std::uint32_t const t = example(kind);
+        for_each_cut(t, [&](detail::cut_place const& place, index_t bytes) {
+            detail::target_side const& target = problem_.targets[t];
+            detail::key_id const source = target.pieces->source(place.piece);
+            holder_t const taker = options_.process_of(target.shards.holder(place.target_shard));
+            if (source == detail::zero_source)
+                return;
+            detail::shard_index const& index = sources_.of(source);
+            for (std::size_t i = 0; i < index.replicas(place.source_box); ++i)
+                visit(detail::flow{options_.process_of(problem_.sources[source].shards.holder(
+                                       index.replica(place.source_box, i).shard)),
+                                   taker, bytes});
+        });
+    }
+
     /// Calls `visit(flow)` for each transfer of one tensor of that kind.
     constexpr void for_each(std::size_t kind, auto&& visit) const {
         std::uint32_t const t = example(kind);
-        detail::target_side const& target = problem_.targets[t];
-        detail::placed_pattern const& cuts = patterns_.patterns[patterns_.pattern_of[t]];
-        for (std::size_t i = 0; i < cuts.size(); ++i) {
-            detail::cut_place const& place = cuts.place(i);
+        for_each_cut(t, [&](detail::cut_place const& place, index_t bytes) {
+            detail::target_side const& target = problem_.targets[t];
             holder_t const taker = target.shards.holder(place.target_shard);
-            visit(detail::flow{
-                process_of_giver(target.pieces->source(place.piece), place, taker),
-                options_.process_of(taker),
-                byte_count(element_count(cuts.geometry().extent(i)), wire(t, place.piece))});
-        }
+            visit(detail::flow{process_of_giver(target.pieces->source(place.piece), place, taker),
+                               options_.process_of(taker), bytes});
+        });
     }
 
 private:
+    /// Calls `visit(place, bytes)` for what target tensor `t` is cut into.
+    constexpr void for_each_cut(std::uint32_t t, auto&& visit) const {
+        detail::placed_pattern const& cuts = patterns_.patterns[patterns_.pattern_of[t]];
+        for (std::size_t i = 0; i < cuts.size(); ++i) {
+            detail::cut_place const& place = cuts.place(i);
+            visit(place,
+                  byte_count(element_count(cuts.geometry().extent(i)), wire(t, place.piece)));
+        }
+    }
+
     constexpr holder_t process_of_giver(detail::key_id source, detail::cut_place const& place,
                                         holder_t taker) const {
         if (source == detail::zero_source || options_.shared_sources)

@@ -1,0 +1,166 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/relabelling.hpp>
+
+#include "oracle/random.hpp"
+#include "support/layouts.hpp"
+#include "support/placements.hpp"
+
+#include <reshard/layout/layout_of.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <vector>
+
+using namespace reshard;
+using namespace reshard::detail;
+using reshard::test::any_placement_of;
+using reshard::test::part;
+
+BOOST_AUTO_TEST_SUITE(relabelling_)
+
+namespace {
+
+/// The places of the elements that each holder has of a tensor, in row-major order.
+std::vector<std::set<index_t>> elements_of(layout const& all, std::string const& key,
+                                           std::size_t holders) {
+    std::vector<std::set<index_t>> result(holders);
+    tensor_layout const& one = *all.find(key);
+    index_vector const& shape = all.shape_of(one);
+    tensor_shards const shards = all.shards_of(one);
+    for (std::size_t i = 0; shards && i < shards.size(); ++i)
+        for (box const& region : shards.boxes(i)) {
+            if (std::ranges::count(region.shape, 0) > 0)
+                continue;
+            index_vector at = index_vector::filled(shape.size(), 0);
+            for (bool more = true; more;) {
+                index_t place = 0;
+                for (std::size_t axis = 0; axis < shape.size(); ++axis)
+                    place = place * shape[axis] + region.offset[axis] + at[axis];
+                result[shards.holder(i)].insert(place);
+                more = false;
+                for (std::size_t axis = shape.size(); axis-- > 0 && !more;)
+                    more = ++at[axis] < region.shape[axis] || (at[axis] = 0);
+            }
+        }
+    return result;
+}
+
+/// What process `p` has of what rank `r` wants, counted element by element: bytes of floats.
+std::vector<std::vector<index_t>> kept_by_pair(layout const& source, layout const& target,
+                                               std::size_t processes) {
+    std::vector<std::vector<index_t>> kept(processes, std::vector<index_t>(processes, 0));
+    for (tensor_layout const& one : target.tensors) {
+        auto const has = elements_of(source, one.key, processes);
+        auto const wants = elements_of(target, one.key, processes);
+        for (std::size_t p = 0; p < processes; ++p)
+            for (std::size_t r = 0; r < processes; ++r)
+                kept[p][r] += 4 * std::ranges::count_if(wants[r], [&](index_t element) {
+                                  return has[p].contains(element);
+                              });
+    }
+    return kept;
+}
+
+index_t sum_kept(std::vector<std::vector<index_t>> const& kept, std::vector<holder_t> const& order,
+                 std::size_t ranks) {
+    index_t sum = 0;
+    for (std::size_t r = 0; r < ranks; ++r)
+        sum += kept[order[r]][r];
+    return sum;
+}
+
+/// The most that any order of the processes keeps.
+index_t best_of_all_orders(std::vector<std::vector<index_t>> const& kept, std::size_t ranks,
+                           holder_t on_node) {
+    std::vector<holder_t> order(kept.size());
+    std::iota(order.begin(), order.end(), holder_t{0});
+    index_t best = 0;
+    do {
+        bool stays = true;
+        for (holder_t r = 0; on_node != 0 && r < ranks; ++r)
+            stays = stays && order[r] / on_node == r / on_node;
+        if (stays)
+            best = std::max(best, sum_kept(kept, order, ranks));
+    } while (std::ranges::next_permutation(order).found);
+    return best;
+}
+
+rank_mesh some_ranks(oracle::random_numbers& random, mesh const& ranks) {
+    std::vector<holder_t> all(ranks.rank_count());
+    std::iota(all.begin(), all.end(), holder_t{0});
+    random.shuffle(all);
+    return {ranks, all};
+}
+
+/// A layout of three tensors over a few ranks, in any order.
+layout any_layout(oracle::random_numbers& random, std::vector<index_vector> const& shapes) {
+    static std::vector<std::vector<index_t>> const meshes = {{1},    {2}, {3},    {5},
+                                                             {2, 2}, {7}, {2, 3}, {3, 2}};
+    auto const& extents = meshes[static_cast<std::size_t>(random.below(8))];
+    std::vector<mesh_axis> axes;
+    for (index_t const extent : extents)
+        axes.emplace_back(axes.empty() ? "a" : "b", extent);
+    mesh const grid(axes);
+    rank_mesh const ranks = some_ranks(random, grid);
+    std::vector<tensor_sharding> all;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+        all.push_back(sharding_of("w" + std::to_string(i), data_type::f32,
+                                  any_placement_of(random, ranks, shapes[i])));
+    return layout_of(std::move(all));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_permutation_of_ranks_moves_nothing) {
+    std::vector<std::vector<shard_descriptor>> source(4), target(4);
+    holder_t const plays[] = {2, 0, 3, 1};
+    for (index_t rank = 0; rank < 4; ++rank) {
+        target[std::size_t(rank)].push_back(part("w", {8, 3}, {{2 * rank, 0}, {2, 3}}));
+        source[plays[rank]].push_back(part("w", {8, 3}, {{2 * rank, 0}, {2, 3}}));
+    }
+    relabelling const found = best_relabelling(layout_of(source), layout_of(target));
+    BOOST_TEST(found.process_of == (std::vector<holder_t>{2, 0, 3, 1}),
+               boost::test_tools::per_element());
+    BOOST_TEST(found.bytes == 96);
+    BOOST_TEST(found.bytes_kept == 96);
+    BOOST_TEST(found.bytes_kept_before == 0);
+    // Within nodes of two: ranks 1 and 2 can be played by processes that have what they want.
+    relabelling const within = best_relabelling(layout_of(source), layout_of(target), 2);
+    BOOST_TEST(within.bytes_kept == 48);
+    BOOST_TEST(within.process_of == (std::vector<holder_t>{1, 0, 3, 2}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(no_order_of_processes_keeps_more) {
+    oracle::random_numbers random(1911);
+    int changed = 0;
+    for (int i = 0; i < 500; ++i) {
+        std::vector<index_vector> const shapes = {{6, 5}, {12}, {2, 3, 4}};
+        layout const source = any_layout(random, shapes), target = any_layout(random, shapes);
+        auto const holders = [](layout const& all) { return std::size_t(all.holders); };
+        std::size_t const ranks = holders(target), all = std::max(holders(source), ranks);
+        auto const kept = kept_by_pair(source, target, all);
+        for (holder_t const on_node : {0u, 2u, 3u}) {
+            relabelling found;
+            try {
+                found = best_relabelling(source, target, on_node);
+            } catch (error const&) {
+                continue; // elements that nobody has
+            }
+            BOOST_TEST_REQUIRE(found.process_of.size() == ranks);
+            BOOST_TEST(std::set(found.process_of.begin(), found.process_of.end()).size() == ranks);
+            for (holder_t r = 0; on_node != 0 && r < ranks; ++r)
+                BOOST_TEST(found.process_of[r] / on_node == r / on_node);
+            BOOST_TEST(found.bytes_kept == sum_kept(kept, found.process_of, ranks));
+            BOOST_TEST(found.bytes_kept == best_of_all_orders(kept, ranks, on_node));
+            changed += found.bytes_kept > found.bytes_kept_before;
+        }
+    }
+    BOOST_TEST(changed > 100);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
