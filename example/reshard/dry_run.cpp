@@ -144,6 +144,17 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     return result;
 }
 
+relabelling relabel(source_spec const& source, job& all, plan_command const& options) {
+    if (source.checkpoint)
+        fail(errc::usage, source.path,
+             ": --relabel says which process plays which rank, and this is a checkpoint; give the "
+             "layout that the processes have");
+    relabelling found =
+        best_relabelling(all.map(), source.held, *all.target, options.ranks_per_node);
+    all.target = found.of_processes(*all.target);
+    return found;
+}
+
 index_t peak_of(dry_run const& run, std::size_t rank) {
     constexpr auto what = "the bytes of a rank";
     detail::process_memory const& held = run.memory[rank];
@@ -172,6 +183,12 @@ json::object json_of(dry_run const& run, bool key_details) {
         {"planning", {{"seconds", run.seconds}, {"peak_extra_bytes", run.planning_bytes}}}};
     if (run.files)
         document["convert"] = json_of(*run.files);
+    if (run.played)
+        document["relabelling"] = {{"process_of", json::array(run.played->process_of.begin(),
+                                                              run.played->process_of.end())},
+                                   {"bytes", run.played->bytes},
+                                   {"bytes_kept", run.played->bytes_kept},
+                                   {"bytes_kept_before", run.played->bytes_kept_before}};
     if (!key_details)
         return document;
     json::object details;

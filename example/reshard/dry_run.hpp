@@ -9,6 +9,7 @@
 #include "spec.hpp"
 
 #include <reshard/plan/cost.hpp>
+#include <reshard/plan/relabelling.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <boost/json/object.hpp>
@@ -32,6 +33,8 @@ struct plan_command {
     std::string report; ///< a file, or empty
     std::string to;     ///< the format that `convert` would write, or empty
     bool no_objects = false;
+    bool relabels = false;
+    reshard::holder_t ranks_per_node = 0; ///< 0: a process may play any rank
 };
 
 /// What a plan gives and moves for one target tensor.
@@ -51,15 +54,21 @@ struct dry_run {
     reshard::plan_cost cost;
     std::vector<reshard::detail::process_memory> memory;
     reshard::detail::plan_rounds rounds;
-    std::optional<reshard::heat_bins> bins; ///< where there is a report
-    std::optional<conversion> files;        ///< where the source is a checkpoint
-    double seconds = 0;                     ///< that planning took
-    reshard::index_t planning_bytes = 0;    ///< of memory that planning needed
+    std::optional<reshard::heat_bins> bins;     ///< where there is a report
+    std::optional<conversion> files;            ///< where the source is a checkpoint
+    std::optional<reshard::relabelling> played; ///< who plays which rank of the target
+    double seconds = 0;                         ///< that planning took
+    reshard::index_t planning_bytes = 0;        ///< of memory that planning needed
 };
 
 /// \pre the job has a target
 /// \throws error for a budget that is too small, and as `conversion_of`
 dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options);
+
+/// Gives the ranks of the target to the processes that have the most of what they want.
+///
+/// \throws error with errc::usage for a checkpoint, whose files play no ranks
+reshard::relabelling relabel(source_spec const& source, job& all, plan_command const& options);
 
 /// What a rank needs where all is done in one round.
 ///

@@ -91,8 +91,22 @@ std::string ratio_text(double ratio) {
 constexpr char const in_memory_text[] =
     "the same among ranks, if file i of the checkpoint were in the memory of rank i:\n";
 
+/// Which process plays which rank.
+std::string text_of(relabelling const& played) {
+    constexpr std::size_t most = 64;
+    std::string text = "relabelled: " + grouped(played.bytes_kept) + " of " +
+                       grouped(played.bytes) + " bytes stay in their processes, " +
+                       grouped(played.bytes_kept_before) +
+                       " where process i plays rank i\nranks 0, 1, ... are played by processes";
+    for (std::size_t rank = 0; rank < std::min(most, played.process_of.size()); ++rank)
+        text += (rank == 0 ? " " : ", ") + std::to_string(played.process_of[rank]);
+    return text + (played.process_of.size() > most ? ", ...; --json lists all\n" : "\n");
+}
+
 std::string text_of(dry_run const& run, plan_command const& options) {
     std::string text = run.files ? text_of(*run.files) + in_memory_text : std::string();
+    if (run.played)
+        text += text_of(*run.played);
     text +=
         counted(run.source_ranks, "rank") + " to " + counted(run.target_ranks, "rank") + ", " +
         counted(run.keys.size(), "key") + ": " + grouped(run.source_pieces) + " source pieces, " +
@@ -142,7 +156,8 @@ void write_page(plan_command const& options, source_spec const& source, job cons
     detail::write_whole_file(
         options.report,
         plan_page({options.files.source, options.files.target, document, source, *all.target,
-                   mesh_of(options.files), *run.bins, run.rounds.rounds, options.budget, remarks}));
+                   options.relabels ? std::nullopt : mesh_of(options.files), *run.bins,
+                   run.rounds.rounds, options.budget, remarks}));
 }
 
 /// Warns of what `convert` would refuse, since it would be lost; how many warnings.
@@ -159,14 +174,18 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     stopwatch const watch;
     detail::memory_watch const memory;
     source_spec const source = read_source(options.files.source, options.files.reading);
-    job const all = make_sound_job(source.held, options.files);
+    job all = make_sound_job(source.held, options.files);
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
         say_lost(source, options);
     say_notes(all, options.files);
     note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);
+    std::optional<relabelling> played;
+    if (options.relabels)
+        played = relabel(source, all, options);
     dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
+    run.played = std::move(played);
     if (run.files)
         note_aliases(run.files->aliases);
     run.seconds = watch.seconds();
@@ -186,6 +205,17 @@ void add_plan_options(CLI::App& command, plan_command& options) {
             "rounds, "
             "and a source that no later round needs is given up")
         ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
+    CLI::Option* const relabels = command.add_flag(
+        "--relabel", options.relabels,
+        "Give the ranks of the target to the processes of the source that have the most of what "
+        "they want, so that the fewest bytes move, and show the plan of that");
+    command
+        .add_option(
+            "--ranks-per-node", options.ranks_per_node,
+            "With --relabel: a process plays a rank in the place of one on its own node, of "
+            "so many")
+        ->check(CLI::PositiveNumber)
+        ->needs(relabels);
     command
         .add_option("--picture", options.picture,
                     "Write a picture of who sends whom, and of the rounds, to a file that ends in "

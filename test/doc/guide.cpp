@@ -9,6 +9,7 @@
 #include <reshard/plan/make_patterns.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/plan/relabelling.hpp>
 #include <reshard/plan/rounds.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/storage.hpp>
@@ -326,6 +327,20 @@ void plans() {
     // [/cost]
     expect(quick.by_process[1].bytes_in == 16 && uneven >= 1, "cost");
     expect(memory.size() == 4 && rounds.rounds.size() == 1, "cost: memory");
+}
+
+void restart() {
+    reshard::layout const before = spread_over(4);
+    reshard::layout const after = spread_over(2);
+    // [relabel]
+    auto const best = reshard::best_relabelling(before, after);
+    // The mesh of the restart: process `best.process_of[r]` plays rank r.
+    reshard::rank_mesh const ranks({{"tp", 2}}, best.process_of);
+    // [/relabel]
+    // Rank 1 wants rows 4 to 7, of which process 2 has the first two.
+    expect(best.process_of == std::vector<holder_t>{0, 2}, "relabel: processes");
+    expect(best.bytes_kept == 16 && best.bytes_kept_before == 8, "relabel: bytes");
+    expect(best.of_processes(after).holders == 3, "relabel: a layout");
 }
 
 void many_ranks() {
@@ -691,6 +706,7 @@ int main(int argc, char** argv) {
         block_cyclic_matrix();
         algebra(group);
         plans();
+        restart();
         many_ranks();
         known_layouts(group);
         checkpoints(group, directory);

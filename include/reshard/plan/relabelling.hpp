@@ -20,6 +20,9 @@ struct relabelling {
     index_t bytes = 0;                ///< of all shards of the target
     index_t bytes_kept = 0;           ///< of these, what their processes have themselves
     index_t bytes_kept_before = 0;    ///< the same where process `r` plays rank `r`
+
+    /// A layout of ranks as one of the processes that play them.
+    RESHARD_DECL layout of_processes(layout const& ranks) const;
 };
 
 /// The relabelling that keeps the most bytes where they are. Processes are those of the source, and

@@ -394,6 +394,18 @@ RESHARD_DECL relabelling best_relabelling(layout const& source, layout const& ta
                             processes_per_node);
 }
 
+RESHARD_DECL layout relabelling::of_processes(layout const& ranks) const {
+    std::vector<std::vector<shard_descriptor>> by_process;
+    for (holder_t rank = 0; rank < process_of.size(); ++rank) {
+        by_process.resize(std::max<std::size_t>(by_process.size(), process_of[rank] + 1));
+        by_process[process_of[rank]] = shards_of(ranks, rank);
+    }
+    layout made = layout_of(by_process);
+    made.fused = ranks.fused;
+    made.has_global_order = ranks.has_global_order;
+    return made;
+}
+
 } // namespace reshard
 
 #endif
