@@ -29,6 +29,7 @@
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/impl/save_record.ipp>
+#include <reshard/format/impl/save_record_text.ipp>
 #include <reshard/format/impl/shard_writers.ipp>
 #include <reshard/format/impl/tensor_union.ipp>
 #include <reshard/format/impl/written_formats.ipp>
