@@ -92,7 +92,7 @@ public:
             warn(path, warning);
         result_.files.push_back(
             {path, file.bytes, file_digests(header, path.string()).chunk_bytes()});
-        found_.push_back(
+        recorded_.push_back(
             {path.filename().string(), result_.files.back().bytes, header.json_digest});
         auto const save = header.metadata.find(std::string(save_id_name));
         saves_.push_back(save == header.metadata.end() ? "" : save->second);
@@ -106,7 +106,7 @@ public:
         if (result_.files.size() == 1)
             std::copy_if(header.metadata.begin(), header.metadata.end(),
                          std::inserter(result_.metadata, result_.metadata.end()),
-                         [](auto const& one) { return !is_own_name(one.first); });
+                         [](auto const& named) { return !is_own_name(named.first); });
         return header;
     }
 
@@ -118,7 +118,7 @@ public:
         for (recorded_file const& file : record.files)
             ranks.emplace(file.name, file.rank);
         std::vector<holder_t> of_files;
-        for (recorded_file const& file : found_)
+        for (recorded_file const& file : recorded_)
             of_files.push_back(ranks.at(file.name));
         return of_files;
     }
@@ -129,7 +129,7 @@ public:
         std::filesystem::path const record = directory / save_record_name;
         if (is_there(files_, record)) {
             save_record const written = read_save_record(files_, record);
-            check_save(written, found_, saves_, directory.string());
+            check_save(written, recorded_, saves_, directory.string());
             result_.save = written.save;
             result_.writers = written.ranks;
             if (written.facts.this_layout_only)
@@ -141,7 +141,7 @@ public:
             if (!saves_[i].empty())
                 fail(errc::corrupt_file, directory.string(),
                      ": this save is not finished, or lost ", save_record_name,
-                     ", which is written last: ", found_[i].name, " belongs to the save ",
+                     ", which is written last: ", recorded_[i].name, " belongs to the save ",
                      saves_[i], "; load another checkpoint");
     }
 
@@ -270,12 +270,12 @@ private:
 
     /// A file that stands alone may be anybody's.
     void note_numpy(safetensors_header const& header) {
-        auto const found = std::find_if(
+        auto const known = std::find_if(
             header.tensors.begin(), header.tensors.end(),
             [](safetensors_entry const& entry) { return entry.dtype == data_type::u16; });
-        if (found != header.tensors.end())
+        if (known != header.tensors.end())
             warn(result_.files.back().path,
-                 "'" + found->name + "' and others of U16 are bfloat16 if PaddleNLP wrote them, " +
+                 "'" + known->name + "' and others of U16 are bfloat16 if PaddleNLP wrote them, " +
                      "and are read so with the directory of the model");
     }
 
@@ -290,8 +290,8 @@ private:
     safetensors_options options_;
     checkpoint_metadata result_;
     tensor_union tensors_{result_.files};
-    std::vector<recorded_file> found_; ///< by file
-    std::vector<std::string> saves_;   ///< the same
+    std::vector<recorded_file> recorded_; ///< by file
+    std::vector<std::string> saves_;      ///< the same
     std::map<std::string, std::string> aliases_;
     std::set<std::string> fused_texts_;
     bool is_model_ = false;

@@ -104,20 +104,20 @@ inline holder_t rank_of(json_cursor const& place) {
     return static_cast<holder_t>(place.count());
 }
 
-inline recorded_file recorded_file_of(json_cursor const& one) {
-    check_file_name(one.at("name"), one.at("name").text());
-    auto const rank = one.find("rank");
-    return {one.at("name").text(), static_cast<std::uint64_t>(one.at("bytes").count()),
-            hex_number(one.at("header")), rank ? rank_of(*rank) : 0};
+inline recorded_file recorded_file_of(json_cursor const& place) {
+    check_file_name(place.at("name"), place.at("name").text());
+    auto const rank = place.find("rank");
+    return {place.at("name").text(), static_cast<std::uint64_t>(place.at("bytes").count()),
+            hex_number(place.at("header")), rank ? rank_of(*rank) : 0};
 }
 
 inline std::vector<recorded_file> recorded_files_of(json_cursor const& list) {
     std::vector<recorded_file> files;
     std::set<std::string> names;
-    for (json_cursor const& one : list.elements()) {
-        files.push_back(recorded_file_of(one));
+    for (json_cursor const& place : list.elements()) {
+        files.push_back(recorded_file_of(place));
         if (!names.insert(files.back().name).second)
-            one.refuse(words("the file ", json_quoted(files.back().name), " is listed twice"));
+            place.refuse(words("the file ", json_quoted(files.back().name), " is listed twice"));
     }
     return files;
 }
@@ -139,10 +139,10 @@ inline std::uint64_t take_number(json_cursor const& place, std::string_view& tex
 /// \param sources the bytes of each
 inline std::vector<delta_run> runs_of(json_cursor const& place, std::uint64_t bytes,
                                       std::vector<std::uint64_t> const& sources) {
-    std::string const all = place.text();
+    std::string const list = place.text();
     std::vector<delta_run> runs;
     std::uint64_t begin = 0;
-    for (std::string_view text = all; !text.empty();) {
+    for (std::string_view text = list; !text.empty();) {
         std::uint64_t const end = take_number(place, text), source = take_number(place, text),
                             position = take_number(place, text);
         if (end <= begin || end > bytes)
@@ -164,9 +164,9 @@ inline std::vector<delta_run> runs_of(json_cursor const& place, std::uint64_t by
 
 inline record_delta delta_of(json_cursor const& place, std::vector<recorded_file> const& files) {
     record_delta delta{recorded_files_of(place.at("files")), {}, {}};
-    for (json_cursor const& one : place.at("bases").elements())
+    for (json_cursor const& base : place.at("bases").elements())
         delta.bases.push_back(
-            {one.at("directory").text(), one.at("save").text(), recorded_file_of(one)});
+            {base.at("directory").text(), base.at("save").text(), recorded_file_of(base)});
     std::vector<std::uint64_t> sources;
     for (recorded_file const& file : delta.files)
         sources.push_back(file.bytes);

@@ -31,9 +31,9 @@ public:
         if (!tensors_.empty() && std::exchange(is_first_, false))
             for (std::uint32_t i = 0; i < tensors_.size(); ++i)
                 numbers_.append(tensors_[i].key, i);
-        std::size_t const all = tensors_.size() + tensors;
-        if (all > tensors_.capacity())
-            tensors_.reserve(is_first_ ? all : std::max(all, 2 * tensors_.capacity()));
+        std::size_t const needed = tensors_.size() + tensors;
+        if (needed > tensors_.capacity())
+            tensors_.reserve(is_first_ ? needed : std::max(needed, 2 * tensors_.capacity()));
     }
 
     /// Adds a tensor that must not stand in another file.
@@ -49,13 +49,13 @@ public:
         std::uint32_t const number = number_of(shard.key);
         if (number == tensors_.size())
             return append(file, std::move(shard), std::move(digests));
-        checkpoint_tensor& one = tensors_[number];
-        check_same(one, file, shard);
+        checkpoint_tensor& tensor = tensors_[number];
+        check_same(tensor, file, shard);
         if (shard.global_shape)
             state(number, file, *shard.global_shape);
         else if (stated_by_[number] == nobody)
-            grow(one.shape, shard.region);
-        one.shards.push_back(stored(file, shard, std::move(digests)));
+            grow(tensor.shape, shard.region);
+        tensor.shards.push_back(stored(file, shard, std::move(digests)));
     }
 
     /// The tensors, sorted by key.
@@ -102,11 +102,11 @@ private:
     }
 
     void append(holder_t file, file_shard shard, digest_list digests) {
-        checkpoint_tensor& one = tensors_.emplace_back();
-        one.key = std::move(shard.key);
-        one.dtype = shard.dtype;
-        one.shape = shard.global_shape ? *shard.global_shape : extents_to_end(shard.region);
-        one.shards.push_back(stored(file, shard, std::move(digests)));
+        checkpoint_tensor& tensor = tensors_.emplace_back();
+        tensor.key = std::move(shard.key);
+        tensor.dtype = shard.dtype;
+        tensor.shape = shard.global_shape ? *shard.global_shape : extents_to_end(shard.region);
+        tensor.shards.push_back(stored(file, shard, std::move(digests)));
         stated_by_.push_back(shard.global_shape ? file : nobody);
     }
 
@@ -121,38 +121,38 @@ private:
             shape[axis] = std::max(shape[axis], region.end(axis));
     }
 
-    void check_same(checkpoint_tensor const& one, holder_t file, file_shard const& shard) const {
-        holder_t const first = one.shards.front().file;
-        if (one.dtype != shard.dtype)
+    void check_same(checkpoint_tensor const& tensor, holder_t file, file_shard const& shard) const {
+        holder_t const first = tensor.shards.front().file;
+        if (tensor.dtype != shard.dtype)
             refuse(shard.key, first, file,
                    words("the data type is ", code(shard.dtype), " in the former and ",
-                         code(one.dtype), " in the latter"));
-        if (one.shape.size() != shard.region.ndim())
+                         code(tensor.dtype), " in the latter"));
+        if (tensor.shape.size() != shard.region.ndim())
             refuse(shard.key, first, file,
                    words("it has ", counted(shard.region.ndim(), "axis"), " in the former and ",
-                         one.shape.size(), " in the latter"));
+                         tensor.shape.size(), " in the latter"));
     }
 
     void state(std::uint32_t number, holder_t file, index_vector const& shape) {
-        checkpoint_tensor& one = tensors_[number];
+        checkpoint_tensor& tensor = tensors_[number];
         holder_t& stated_by = stated_by_[number];
-        if (stated_by != nobody && one.shape != shape)
-            refuse(one.key, stated_by, file,
-                   words("the global shape is ", shape, " in the former and ", one.shape,
+        if (stated_by != nobody && tensor.shape != shape)
+            refuse(tensor.key, stated_by, file,
+                   words("the global shape is ", shape, " in the former and ", tensor.shape,
                          " in the latter"));
         if (stated_by == nobody)
             stated_by = file;
-        one.shape = shape;
+        tensor.shape = shape;
     }
 
-    void check_inside(checkpoint_tensor const& one, holder_t stated_by) const {
-        for (checkpoint_shard const& shard : one.shards)
-            for (std::size_t axis = 0; axis < one.shape.size(); ++axis)
-                if (shard.region.end(axis) > one.shape[axis])
-                    refuse(one.key, stated_by, shard.file,
+    void check_inside(checkpoint_tensor const& tensor, holder_t stated_by) const {
+        for (checkpoint_shard const& shard : tensor.shards)
+            for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis)
+                if (shard.region.end(axis) > tensor.shape[axis])
+                    refuse(tensor.key, stated_by, shard.file,
                            words("axis ", axis, ": a shard of the former ends at ",
                                  shard.region.end(axis), ", beyond the global extent ",
-                                 one.shape[axis], " that the latter states"));
+                                 tensor.shape[axis], " that the latter states"));
     }
 
     std::vector<checkpoint_file> const& files_;

@@ -74,19 +74,19 @@ inline std::string const* common_tensor(checkpoint_metadata const& source) {
 }
 
 RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format) {
-    checkpoint_metadata const& all = source.metadata();
-    if (all.objects.empty())
+    checkpoint_metadata const& opened = source.metadata();
+    if (opened.objects.empty())
         return {};
-    if (format == "megatron_torch_dist" && all.format == format)
-        if (std::string const* const key = common_tensor(all))
+    if (format == "megatron_torch_dist" && opened.format == format)
+        if (std::string const* const key = common_tensor(opened))
             return "tensor '" + *key + "' is in " + std::string(megatron_common_name) +
                    ", where tensors are not written" + advice_on_objects(source);
-    bool const is_one = all.objects.size() == 1;
+    bool const is_one = opened.objects.size() == 1;
     std::string const which =
-        first_and_more("'" + all.objects.front().key + "'", all.objects.size()) +
+        first_and_more("'" + opened.objects.front().key + "'", opened.objects.size()) +
         (is_one ? " is no tensor" : " are no tensors");
     if (!source.can_read_objects())
-        return which + ", and values of " + all.format + " are not carried to other formats" +
+        return which + ", and values of " + opened.format + " are not carried to other formats" +
                advice_on_objects(source);
     if (!format.empty() && written_format_of(format).has_objects)
         return {};
@@ -131,9 +131,9 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
             continue;
         std::optional<affine_copy> first;
         cut_to_windows(loop_of(bound, *t), target_of_loop, elements,
-                       [&](index_t, affine_copy const& part) {
+                       [&](index_t, affine_copy const& loop) {
                            if (!first)
-                               first = part;
+                               first = loop;
                        });
         loop_span const span = span_of(*first, source_of_loop);
         if (span.end - span.first > 8 * std::max<index_t>(elements, element_count(*first)))
@@ -142,17 +142,10 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
     return few;
 }
 
-index_t largest_over(group auto const& world, index_t mine) {
-    index_t largest = mine;
-    for (index_t const one : gather_values(world, mine))
-        largest = std::max(largest, one);
-    return largest;
-}
-
 index_t sum_over(group auto const& world, index_t mine) {
     index_t sum = 0;
-    for (index_t const one : gather_values(world, mine))
-        sum = checked_add(sum, one, "what the processes count,");
+    for (index_t const count : gather_values(world, mine))
+        sum = checked_add(sum, count, "what the processes count,");
     return sum;
 }
 
@@ -351,7 +344,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .reused = writer.reused(),
             .bytes_read = sum_over(world, static_cast<index_t>(read)),
             .bytes_moved = 0,
-            .peak_extra_bytes = largest_over(world, memory.most_bytes()),
+            .peak_extra_bytes = std::ranges::max(gather_values(world, memory.most_bytes())),
             .keys_judged = std::move(work.verdict),
             .objects = how.objects ? static_cast<index_t>(source.metadata().objects.size()) : 0,
             .carried = gather_values(world, carried).front(),
