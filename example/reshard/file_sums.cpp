@@ -87,7 +87,7 @@ std::vector<file_sum> read_sums(std::filesystem::path const& path) {
     detail::json_cursor const root(document, name, errc::corrupt_file);
     if (auto const algorithm = root.find("algorithm"); algorithm && algorithm->text() != "sha256")
         algorithm->refuse("'" + algorithm->text() + "' sums are not compared, sha256 is");
-    std::vector<file_sum> all;
+    std::vector<file_sum> sums;
     for (auto const& [file, sum] : root.at("files").members()) {
         if (!is_name(file))
             sum.refuse("is no file of this directory");
@@ -95,25 +95,25 @@ std::vector<file_sum> read_sums(std::filesystem::path const& path) {
             sum.refuse("expected a SHA-256 sum, 64 digits of hexadecimal numbers");
         std::error_code missing;
         auto const bytes = std::filesystem::file_size(path.parent_path() / file, missing);
-        all.push_back({file, sum.text(), path.parent_path() / file,
-                       missing ? 0 : static_cast<index_t>(bytes)});
+        sums.push_back({file, sum.text(), path.parent_path() / file,
+                        missing ? 0 : static_cast<index_t>(bytes)});
     }
-    return all;
+    return sums;
 }
 
 /// What differs of every `size`-th file from the `rank`-th on.
-std::vector<changed_file> changed_among(std::vector<file_sum> const& all, processes const& world,
+std::vector<changed_file> changed_among(std::vector<file_sum> const& sums, processes const& world,
                                         detail::progress_function const& tell) {
     auto const step = static_cast<std::size_t>(world.size());
     index_t bytes = 0;
-    for (auto i = static_cast<std::size_t>(world.rank()); i < all.size(); i += step)
-        bytes += all[i].bytes;
+    for (auto i = static_cast<std::size_t>(world.rank()); i < sums.size(); i += step)
+        bytes += sums[i].bytes;
     detail::progress_count count(tell, bytes);
     std::vector<changed_file> changed;
-    for (auto i = static_cast<std::size_t>(world.rank()); i < all.size(); i += step) {
-        std::string const found = sum_of(all[i].path, count);
-        if (found != all[i].sum)
-            changed.push_back({all[i].file, all[i].bytes, all[i].sum, found});
+    for (auto i = static_cast<std::size_t>(world.rank()); i < sums.size(); i += step) {
+        std::string const sum = sum_of(sums[i].path, count);
+        if (sum != sums[i].sum)
+            changed.push_back({sums[i].file, sums[i].bytes, sums[i].sum, sum});
     }
     return changed;
 }
@@ -123,7 +123,7 @@ std::vector<changed_file> changed_among(std::vector<file_sum> const& all, proces
 std::optional<compared_files> compare_with_sums(processes const& world,
                                                 std::filesystem::path const& directory,
                                                 progress_when progress) {
-    std::vector<file_sum> all;
+    std::vector<file_sum> sums;
     bool has_sums = false;
     std::vector<changed_file> mine;
     agree_on(world, [&] {
@@ -131,17 +131,17 @@ std::optional<compared_files> compare_with_sums(processes const& world,
         has_sums = std::filesystem::is_regular_file(directory / sums_name, ignored);
         if (!has_sums)
             return;
-        all = read_sums(directory / sums_name);
+        sums = read_sums(directory / sums_name);
         progress_bar bar(world.rank() == 0, progress);
-        mine = changed_among(all, world, std::ref(bar));
+        mine = changed_among(sums, world, std::ref(bar));
     });
     auto const of_ranks = detail::gather_values(world, mine);
     if (!has_sums)
         return std::nullopt;
     compared_files result;
-    for (file_sum const& one : all) {
-        result.bytes += one.bytes;
-        result.with_sums.push_back(one.file);
+    for (file_sum const& sum : sums) {
+        result.bytes += sum.bytes;
+        result.with_sums.push_back(sum.file);
     }
     for (auto const& changed : of_ranks)
         result.changed.insert(result.changed.end(), changed.begin(), changed.end());

@@ -37,16 +37,16 @@ std::string joined(std::vector<std::string> const& keys) {
     return text;
 }
 
-std::string_view along_first(std::vector<std::string> const& parts) {
-    return parts.size() == 1 ? "\n" : ", axis=0\n"; // one is no concat
+std::string_view along_first(std::vector<std::string> const& keys) {
+    return keys.size() == 1 ? "\n" : ", axis=0\n"; // one is no concat
 }
 
 /// What names a tensor of several things, without the number of each.
 struct stack_name {
-    std::string head, tail; ///< a part is `head + number + tail`
-    std::string whole;
+    std::string head, tail; ///< of each, around its number
+    std::string stack_key;
 
-    std::string part(index_t number) const { return head + std::to_string(number) + tail; }
+    std::string key_of(index_t number) const { return head + std::to_string(number) + tail; }
 };
 
 /// Where the layers of a transformer block begin in a key: behind `decoder.layers.`.
@@ -76,7 +76,7 @@ std::optional<stack_name> experts_in(std::string const& key) {
                       "", key};
 }
 
-/// A part's number, and the name of its stack.
+/// The number of a tensor in a stack, and the name of the stack.
 using numbered_name = std::pair<index_t, stack_name>;
 
 /// \pre `key[begin]` is a digit
@@ -91,12 +91,12 @@ std::optional<numbered_name> layer_of(std::string const& key) {
     std::size_t const at = behind_layers(key);
     if (at >= key.size() || !is_digit(key[at]))
         return std::nullopt;
-    numbered_name found = number_at(key, at);
-    stack_name& name = found.second;
+    numbered_name layer = number_at(key, at);
+    stack_name& name = layer.second;
     if (!name.tail.starts_with("."))
         return std::nullopt;
-    name.whole = name.head + name.tail.substr(1);
-    return found;
+    name.stack_key = name.head + name.tail.substr(1);
+    return layer;
 }
 
 std::optional<numbered_name> expert_of(std::string const& key) {
@@ -104,129 +104,136 @@ std::optional<numbered_name> expert_of(std::string const& key) {
     if (at == key.npos || key.find(stacked_experts) != key.npos || !is_digit(key.back()))
         return std::nullopt;
     std::size_t const behind = at + experts.size();
-    numbered_name found = number_at(key, key.find_last_not_of("0123456789") + 1);
-    found.second.whole =
-        key.substr(0, at).append(stacked_experts) + found.second.head.substr(behind);
-    return found;
+    numbered_name expert = number_at(key, key.find_last_not_of("0123456789") + 1);
+    expert.second.stack_key =
+        key.substr(0, at).append(stacked_experts) + expert.second.head.substr(behind);
+    return expert;
 }
 
-/// Takes the stacks among tensors apart, and replaces them by their parts.
+/// Refuses a stack of another number of layers than the `first` one of its list, and one that is
+/// more tensors than may be added to `names`.
+void check_count(named_shape const& stack, named_shape const& first, std::size_t most_names,
+                 std::size_t names) {
+    if (first.shape[0] != stack.shape[0])
+        fail(errc::shape_mismatch, "'", first.key, "' is of ", first.shape[0], " layers, and '",
+             stack.key, "' of ", stack.shape[0], "; tensors that hold all layers agree in that");
+    if (static_cast<std::size_t>(stack.shape[0]) > most_names - std::min(most_names, names))
+        fail(errc::limit_exceeded, "'", stack.key, "' would become ", stack.shape[0],
+             " tensors, and with the others more than --max-names allows, which is ", most_names);
+}
+
+/// Takes the stacks among tensors apart, and replaces them by what they are made of.
 template <class Find>
-std::string take_apart(std::vector<named_shape>& all, std::size_t most_names, Find&& find) {
+std::string take_apart(std::vector<named_shape>& tensors, std::size_t most_names, Find&& find) {
     std::string text;
     std::vector<named_shape> result;
     std::map<std::string, named_shape const*> first_of; // of each list of layers
-    for (named_shape const& one : all) {
-        auto const name = find(one.key);
-        if (!name || one.shape.empty() || one.shape[0] == 0) {
-            result.push_back(one);
+    for (named_shape const& tensor : tensors) {
+        auto const name = find(tensor.key);
+        if (!name || tensor.shape.empty() || tensor.shape[0] == 0) {
+            result.push_back(tensor);
             continue;
         }
-        named_shape const& first = *first_of.emplace(name->head, &one).first->second;
-        if (first.shape[0] != one.shape[0])
-            fail(errc::shape_mismatch, "'", first.key, "' is of ", first.shape[0], " layers, and '",
-                 one.key, "' of ", one.shape[0], "; tensors that hold all layers agree in that");
-        if (static_cast<std::size_t>(one.shape[0]) >
-            most_names - std::min(most_names, result.size()))
-            fail(errc::limit_exceeded, "'", one.key, "' would become ", one.shape[0],
-                 " tensors, and with the others more than --max-names allows, which is ",
-                 most_names);
-        index_vector const shape(one.shape.begin() + 1, one.shape.end());
-        std::vector<std::string> parts;
+        named_shape const& first = *first_of.emplace(name->head, &tensor).first->second;
+        check_count(tensor, first, most_names, result.size());
+        index_vector const shape(tensor.shape.begin() + 1, tensor.shape.end());
+        std::vector<std::string> keys;
         std::string shapes;
-        for (index_t i = 0; i < one.shape[0]; ++i) {
-            parts.push_back(name->part(i));
-            shapes += reshaped(parts.back(), shape);
-            result.push_back({parts.back(), shape});
+        for (index_t i = 0; i < tensor.shape[0]; ++i) {
+            keys.push_back(name->key_of(i));
+            shapes += reshaped(keys.back(), shape);
+            result.push_back({keys.back(), shape});
         }
-        text += quoted(one.key) + " -> " + joined(parts);
-        text.append(along_first(parts)) += shapes;
+        text += quoted(tensor.key) + " -> " + joined(keys);
+        text.append(along_first(keys)) += shapes;
     }
-    all = std::move(result);
+    tensors = std::move(result);
     return text;
 }
 
-/// The parts of one stack by their numbers.
-struct found_stack {
+/// What a stack is made of, by number.
+struct tensor_stack {
     stack_name name;
-    std::map<index_t, named_shape const*> parts;
+    std::map<index_t, named_shape const*> tensors;
 
-    bool is_complete() const { return parts.rbegin()->first + 1 == index_t(parts.size()); }
+    bool is_complete() const { return tensors.rbegin()->first + 1 == index_t(tensors.size()); }
 };
 
 template <class Find>
-std::map<std::string, found_stack> find_stacks(std::vector<named_shape> const& all, Find&& find) {
-    std::map<std::string, found_stack> stacks;
-    for (named_shape const& one : all)
-        if (auto const found = find(one.key)) {
-            found_stack& stack = stacks[found->second.whole];
-            stack.name = found->second;
-            stack.parts.emplace(found->first, &one);
+std::map<std::string, tensor_stack> find_stacks(std::vector<named_shape> const& tensors,
+                                                Find&& find) {
+    std::map<std::string, tensor_stack> stacks;
+    for (named_shape const& tensor : tensors)
+        if (auto const numbered = find(tensor.key)) {
+            auto const& [number, name] = *numbered;
+            tensor_stack& stack = stacks[name.stack_key];
+            stack.name = name;
+            stack.tensors.emplace(number, &tensor);
         }
     return stacks;
 }
 
 /// The shape of what a stack becomes.
-index_vector whole_shape(found_stack const& stack) {
-    named_shape const& first = *stack.parts.begin()->second;
-    for (auto const& [number, part] : stack.parts)
-        if (part->shape != first.shape)
+index_vector stacked_shape(tensor_stack const& stack) {
+    named_shape const& first = *stack.tensors.begin()->second;
+    for (auto const& [number, tensor] : stack.tensors)
+        if (tensor->shape != first.shape)
             fail(errc::shape_mismatch, "'", first.key, "' has shape ", first.shape, ", and '",
-                 part->key, "' ", part->shape, "; what is put together has one shape");
-    index_vector shape = {index_t(stack.parts.size())};
+                 tensor->key, "' ", tensor->shape, "; what is put together has one shape");
+    index_vector shape = {index_t(stack.tensors.size())};
     for (index_t const extent : first.shape)
         shape.push_back(extent);
     return shape;
 }
 
-std::string put_together(found_stack const& stack, index_vector const& shape) {
-    std::vector<std::string> parts;
-    for (auto const& [number, part] : stack.parts)
-        parts.push_back(part->key);
-    std::string text = joined(parts) + " -> " + quoted(stack.name.whole);
-    return text.append(along_first(parts)) + reshaped(stack.name.whole, shape);
+std::string put_together(tensor_stack const& stack, index_vector const& shape) {
+    std::vector<std::string> keys;
+    for (auto const& [number, tensor] : stack.tensors)
+        keys.push_back(tensor->key);
+    std::string text = joined(keys) + " -> " + quoted(stack.name.stack_key);
+    return text.append(along_first(keys)) + reshaped(stack.name.stack_key, shape);
 }
 
-/// Puts all stacks together, and replaces the parts among the tensors by them.
+/// Puts all stacks together, and replaces what they are made of by them.
 template <class Find>
-std::string put_all_together(std::vector<named_shape>& all, Find&& find) {
+std::string put_all_together(std::vector<named_shape>& tensors, Find&& find) {
     std::string text;
     std::vector<named_shape> result;
-    for (auto const& [whole, stack] : find_stacks(all, find)) {
+    for (auto const& [key, stack] : find_stacks(tensors, find)) {
         if (!stack.is_complete())
-            fail(errc::unknown_key, "there is '", stack.parts.rbegin()->second->key, "', but only ",
-                 stack.parts.size(), " such tensors, from '", stack.parts.begin()->second->key,
-                 "' on; all numbers from 0 are needed");
-        result.push_back({whole, whole_shape(stack)});
+            fail(errc::unknown_key, "there is '", stack.tensors.rbegin()->second->key,
+                 "', but only ", stack.tensors.size(), " such tensors, from '",
+                 stack.tensors.begin()->second->key, "' on; all numbers from 0 are needed");
+        result.push_back({key, stacked_shape(stack)});
         text += put_together(stack, result.back().shape);
     }
-    std::ranges::copy_if(all, std::back_inserter(result),
-                         [&](named_shape const& one) { return !find(one.key); });
-    all = std::move(result);
+    std::ranges::copy_if(tensors, std::back_inserter(result),
+                         [&](named_shape const& tensor) { return !find(tensor.key); });
+    tensors = std::move(result);
     return text;
 }
 
 /// Whether all layers of each block have the same tensors, of the same shapes.
-bool has_equal_layers(std::vector<named_shape> const& all) {
+bool has_equal_layers(std::vector<named_shape> const& tensors) {
     std::map<std::string, std::size_t> counts; // layers of each block
-    auto const stacks = find_stacks(all, layer_of);
-    for (auto const& [whole, stack] : stacks)
-        counts[stack.name.head] = std::max(counts[stack.name.head], stack.parts.size());
+    auto const stacks = find_stacks(tensors, layer_of);
+    for (auto const& [key, stack] : stacks)
+        counts[stack.name.head] = std::max(counts[stack.name.head], stack.tensors.size());
     return std::ranges::all_of(stacks, [&](auto const& named) {
-        found_stack const& stack = named.second;
-        auto const has_shape = [&](auto const& part) {
-            return part.second->shape == stack.parts.begin()->second->shape;
+        tensor_stack const& stack = named.second;
+        auto const has_shape = [&](auto const& numbered) {
+            return numbered.second->shape == stack.tensors.begin()->second->shape;
         };
-        return stack.is_complete() && stack.parts.size() == counts[stack.name.head] &&
-               std::ranges::all_of(stack.parts, has_shape);
+        return stack.is_complete() && stack.tensors.size() == counts[stack.name.head] &&
+               std::ranges::all_of(stack.tensors, has_shape);
     });
 }
 
 std::vector<named_shape> shapes_of(catalog const& source) {
-    std::vector<named_shape> all;
+    std::vector<named_shape> tensors;
     for (catalog_entry const& entry : source)
-        all.push_back({entry.key, entry.shape});
-    return all;
+        tensors.push_back({entry.key, entry.shape});
+    return tensors;
 }
 
 } // namespace
@@ -234,16 +241,16 @@ std::vector<named_shape> shapes_of(catalog const& source) {
 bool is_stacked_tensor(std::string const& key) { return layers_in(key).has_value(); }
 
 std::string unstacked(catalog const& source, std::size_t most_names) {
-    auto all = shapes_of(source);
-    std::string text = take_apart(all, most_names, layers_in);
-    return text + take_apart(all, most_names, experts_in);
+    auto tensors = shapes_of(source);
+    std::string text = take_apart(tensors, most_names, layers_in);
+    return text + take_apart(tensors, most_names, experts_in);
 }
 
 std::string stacked(catalog const& source) {
-    auto all = shapes_of(source);
-    std::string text = put_all_together(all, expert_of);
-    if (has_equal_layers(all))
-        return text + put_all_together(all, layer_of);
+    auto tensors = shapes_of(source);
+    std::string text = put_all_together(tensors, expert_of);
+    if (has_equal_layers(tensors))
+        return text + put_all_together(tensors, layer_of);
     return text + "# The layers differ: each keeps its own tensors, as Megatron-Core has it.\n";
 }
 

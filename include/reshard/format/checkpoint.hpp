@@ -19,27 +19,6 @@
 /// \file
 /// Opens a checkpoint of any format that we read, without reading its data.
 
-namespace reshard::detail {
-
-/// What a path was found to be.
-enum class checkpoint_kind {
-    file,    ///< one safetensors file
-    index,   ///< a directory with an index; the path is the index's
-    single,  ///< a directory with `model.safetensors`
-    unified, ///< a directory with optimizer state or master weights too; the path is its own
-    sharded, ///< a directory with other safetensors files
-};
-
-/// A kind and the files that one begins with.
-struct checkpoint_files {
-    checkpoint_kind kind{};
-    std::vector<std::filesystem::path> paths; ///< sorted by name; at least one
-
-    bool operator==(checkpoint_files const&) const = default;
-};
-
-} // namespace reshard::detail
-
 namespace reshard {
 
 /// The checkpoint at `path`, whose kind is found by looking: a safetensors file, a Hugging Face

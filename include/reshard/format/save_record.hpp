@@ -26,6 +26,13 @@ inline constexpr std::string_view save_record_name = "reshard.json";
 /// The newest version of a record, and the only one so far.
 inline constexpr index_t save_record_version = 1;
 
+/// What stands between the last digest of a record and what it is of.
+inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";
+inline constexpr std::string_view record_end = "\"\n}\n";
+
+/// What begins the part of a record that is for people and other programs, the longest by far.
+inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
+
 /// A file of a save.
 struct recorded_file {
     std::string name; ///< beside the record
@@ -144,6 +151,7 @@ RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_fil
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/save_record.ipp>
+#include <reshard/format/impl/save_record_text.ipp>
 #endif
 
 #endif

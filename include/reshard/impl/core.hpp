@@ -36,6 +36,7 @@
 #include <reshard/aoa/macro/impl/fused.ipp>
 #include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/aoa/macro/impl/make_key_pattern.ipp>
+#include <reshard/aoa/macro/impl/part_counter.ipp>
 #include <reshard/aoa/macro/impl/parts.ipp>
 #include <reshard/aoa/macro/impl/pattern_index.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>

@@ -13,6 +13,7 @@
 #include <reshard/format/impl/checkpoint.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>
 #include <reshard/format/impl/checkpoint_plan.ipp>
+#include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/chunk_digests.ipp>
 #include <reshard/format/impl/delta_files.ipp>
 #include <reshard/format/impl/fused_text.ipp>
@@ -20,6 +21,7 @@
 #include <reshard/format/impl/layout_file.ipp>
 #include <reshard/format/impl/layout_rules.ipp>
 #include <reshard/format/impl/layout_table.ipp>
+#include <reshard/format/impl/open_safetensors.ipp>
 #include <reshard/format/impl/opened_checkpoint.ipp>
 #include <reshard/format/impl/other_names.ipp>
 #include <reshard/format/impl/planned_files.ipp>
@@ -27,7 +29,9 @@
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/impl/save_record.ipp>
+#include <reshard/format/impl/save_record_text.ipp>
 #include <reshard/format/impl/shard_writers.ipp>
+#include <reshard/format/impl/tensor_union.ipp>
 #include <reshard/format/impl/written_formats.ipp>
 #include <reshard/format/megatron/impl/torch_dist.ipp>
 #include <reshard/format/names/impl/first_step.ipp>

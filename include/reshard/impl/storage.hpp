@@ -7,6 +7,7 @@
 /// Loading and saving checkpoints, compiled once.
 
 #include <reshard/storage/impl/aliases.ipp>
+#include <reshard/storage/impl/async_state.ipp>
 #include <reshard/storage/impl/checkpoint.ipp>
 #include <reshard/storage/impl/chunk_reader.ipp>
 #include <reshard/storage/impl/compare.ipp>

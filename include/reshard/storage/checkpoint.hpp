@@ -17,12 +17,10 @@
 #include <reshard/storage/leftovers.hpp>
 #include <reshard/storage/united_files.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <iterator>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -37,10 +35,6 @@
 namespace reshard::detail {
 
 struct opened_checkpoint;
-
-} // namespace reshard::detail
-
-namespace reshard::detail {
 
 /// Runs `work`; an error of it begins with `path`.
 template <class Work>
@@ -132,9 +126,7 @@ public:
     checkpoint_metadata const& metadata() const { return metadata_; }
 
     /// Adds to what was noticed when it was opened.
-    void add_warnings(std::vector<std::string> const& texts) {
-        metadata_.warnings.insert(metadata_.warnings.end(), texts.begin(), texts.end());
-    }
+    void add_warnings(std::vector<std::string> const& texts);
 
     /// Who holds what; holder `i` is file `i`. It is made when it is first asked for, and stays
     /// where it is when the checkpoint is moved.
@@ -214,37 +206,19 @@ namespace detail {
 /// their tensors moves nothing.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
-} // namespace detail
-
-namespace detail {
-
 /// Which ranks see which files of a checkpoint; null where all of them see all.
-inline std::shared_ptr<united_files const> united(checkpoint const& source) {
-    return std::dynamic_pointer_cast<united_files const>(source.files());
-}
+RESHARD_DECL std::shared_ptr<united_files const> united(checkpoint const& source);
 
 /// What is done with a checkpoint, as ranks compare it: with the id of its save, or its path. Ranks
 /// may have paths of their own.
-inline std::string call_on(std::string_view what, checkpoint const& source) {
-    checkpoint_metadata const& opened = source.metadata();
-    if (!opened.save.empty())
-        return std::string(what) + " the save " + opened.save;
-    return std::string(what) + (united(source) ? " a checkpoint" : " " + opened.path.string());
-}
+RESHARD_DECL std::string call_on(std::string_view what, checkpoint const& source);
 
-/// True where `all` digests of ranks are of one checkpoint; 0 stands for an error.
-inline bool are_same(std::vector<std::uint64_t> const& all) {
-    return all.front() != 0 && std::ranges::count(all, all.front()) == std::ssize(all);
-}
+/// True where the digests of ranks are of one checkpoint; 0 stands for an error.
+RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests);
 
 /// Refuses what ranks have opened unless it is the same.
-inline void check_same_opened(std::filesystem::path const& path,
-                              std::vector<std::uint64_t> const& digests) {
-    for (std::size_t rank = 1; rank < digests.size(); ++rank)
-        if (digests[rank] != digests[0])
-            fail(errc::ranks_disagree, path.string(), ": rank 0 and rank ", rank,
-                 " see different files; do they share this directory?");
-}
+RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
+                                    std::vector<std::uint64_t> const& digests);
 
 /// Opens what ranks see together of a directory; null where they all see the same of it.
 ///
@@ -298,13 +272,13 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
     if (world.size() == 1 && opened) // a digest of a million tensors takes as long as the rest
         return std::move(*opened);
     detail::agree_to_run(world, "open a checkpoint", detail::digest_of(how));
-    auto const all = detail::gather_values(world, digest);
-    if (detail::are_same(all))
+    auto const digests = detail::gather_values(world, digest);
+    if (detail::are_same(digests))
         return std::move(*opened);
     if (auto united = detail::open_united(world, path, how))
         return std::move(*united);
     agree(world, problem);
-    detail::check_same_opened(path, all);
+    detail::check_same_opened(path, digests);
     return std::move(*opened);
 }
 

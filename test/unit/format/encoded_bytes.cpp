@@ -71,6 +71,15 @@ void refused(std::string const& text, std::uint64_t bytes, std::string const& pr
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(a_text_in_latin_1_is_its_bytes_and_any_other_is_none) {
+    std::string const bytes = random_bytes(1000, 256);
+    BOOST_TEST((latin1_bytes(text_of(bytes)) == bytes));
+    BOOST_TEST((latin1_bytes("") == ""));
+    for (std::string const& text :
+         {"\xc4\x80"s, "\xe2\x82\xac"s, "a\xc3"s, "\x80"s, "\xc3\xc3\xbf"s})
+        BOOST_TEST(!latin1_bytes(text));
+}
+
 BOOST_AUTO_TEST_CASE(bytes_are_the_numbers_of_characters) {
     std::string const all = "\0\1\x7f\x80\xbf\xc0\xff"s;
     file_of_text const of("\0\1\x7f\xc2\x80\xc2\xbf\xc3\x80\xc3\xbf"s);

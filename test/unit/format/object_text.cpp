@@ -99,6 +99,16 @@ BOOST_AUTO_TEST_CASE(names_and_calls_of_protocol_2_are_those_of_others) {
     BOOST_TEST(shown([](auto& out) { out.global("__builtin__", "long"); }) == "builtins.int");
 }
 
+// Python refuses it; whatever it is, it is not the text whose characters are the bytes of this one.
+BOOST_AUTO_TEST_CASE(a_text_that_latin_1_does_not_have_is_not_shown_as_bytes) {
+    BOOST_TEST(shown([](auto& out) {
+                   out.call("_codecs", "encode", [&] {
+                       out.text("\xe2\x82\xac");
+                       out.text("latin1");
+                   });
+               }) == "_codecs.encode('\xe2\x82\xac', 'latin1')");
+}
+
 BOOST_AUTO_TEST_CASE(bytearrays_of_all_protocols_are_bytes) {
     BOOST_TEST(shown([](auto& out) { out.call("__builtin__", "bytearray", [] {}); }) == "b''");
     BOOST_TEST(shown([](auto& out) {

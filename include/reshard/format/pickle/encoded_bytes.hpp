@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@
 /// Bytes that a pickle of protocol 2 has as a text, whose characters are their numbers.
 
 namespace reshard::detail {
+
+/// The numbers of the characters of a text in UTF-8, which are the bytes that Python encodes it to
+/// in Latin-1; nothing where one is above 255.
+RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text);
 
 /// Bytes that are a text in UTF-8: those from 128 on have two bytes there.
 ///

@@ -10,6 +10,7 @@
 #include <reshard/storage/impl/compare.ipp>
 #include <reshard/storage/stored_tensor.hpp>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 

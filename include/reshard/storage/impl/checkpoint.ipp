@@ -8,6 +8,9 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/format/checkpoint.hpp>
 
+#include <algorithm>
+#include <iterator>
+
 namespace reshard {
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
@@ -40,6 +43,10 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
         else if (kept_.size() < most_kept)
             kept_.push_back(std::move(now));
     }
+}
+
+RESHARD_DECL void checkpoint::add_warnings(std::vector<std::string> const& texts) {
+    metadata_.warnings.insert(metadata_.warnings.end(), texts.begin(), texts.end());
 }
 
 RESHARD_DECL layout const& checkpoint::files_layout() const {
@@ -124,6 +131,30 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
     }
     add_value(digest, metadata.aliases);
     return digest.value();
+}
+
+RESHARD_DECL std::shared_ptr<united_files const> united(checkpoint const& source) {
+    return std::dynamic_pointer_cast<united_files const>(source.files());
+}
+
+RESHARD_DECL std::string call_on(std::string_view what, checkpoint const& source) {
+    checkpoint_metadata const& opened = source.metadata();
+    if (!opened.save.empty())
+        return std::string(what) + " the save " + opened.save;
+    return std::string(what) + (united(source) ? " a checkpoint" : " " + opened.path.string());
+}
+
+RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests) {
+    return digests.front() != 0 &&
+           std::ranges::count(digests, digests.front()) == std::ssize(digests);
+}
+
+RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
+                                    std::vector<std::uint64_t> const& digests) {
+    for (std::size_t rank = 1; rank < digests.size(); ++rank)
+        if (digests[rank] != digests[0])
+            fail(errc::ranks_disagree, path.string(), ": rank 0 and rank ", rank,
+                 " see different files; do they share this directory?");
 }
 
 } // namespace detail

@@ -25,10 +25,10 @@ namespace reshard::detail {
 
 RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
 shards_by_key(const_state_dict const& shards) {
-    std::map<std::string, const_state_dict, std::less<>> found;
+    std::map<std::string, const_state_dict, std::less<>> by_key;
     for (const_local_shard const& shard : shards)
-        found[shard.descriptor.key].add(shard.descriptor, shard.tensor);
-    return found;
+        by_key[shard.descriptor.key].add(shard.descriptor, shard.tensor);
+    return by_key;
 }
 
 RESHARD_DECL whole_tensor::whole_tensor(shard_descriptor whole_shard)
@@ -53,13 +53,13 @@ difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* co
     auto const index = first_difference(a, b, count);
     if (!index)
         return std::nullopt;
-    tensor_difference found{x.key, index, a.element(*index, element_text),
-                            b.element(*index, element_text)};
-    if (found.a == found.b) {
-        found.a += " " + a.element(*index, element_bits_text);
-        found.b += " " + b.element(*index, element_bits_text);
+    tensor_difference difference{x.key, index, a.element(*index, element_text),
+                                 b.element(*index, element_text)};
+    if (difference.a == difference.b) {
+        difference.a += " " + a.element(*index, element_bits_text);
+        difference.b += " " + b.element(*index, element_bits_text);
     }
-    return found;
+    return difference;
 }
 
 /// Equal shards of a tensor in a checkpoint, and what digests they have.
@@ -76,26 +76,26 @@ struct digested_shard {
 /// The different shards of a tensor that have bytes, sorted.
 inline std::vector<digested_shard> digested_shards(checkpoint_metadata const& source,
                                                    std::size_t number) {
-    std::vector<digested_shard> all;
+    std::vector<digested_shard> shards;
     for (checkpoint_shard const& shard : source.tensors[number].shards)
         if (shard.end > shard.begin)
-            all.push_back({shard.region, shard.flat, &shard.digests,
-                           source.files[shard.file].chunk_bytes, true});
-    std::sort(all.begin(), all.end(), [](digested_shard const& a, digested_shard const& b) {
+            shards.push_back({shard.region, shard.flat, &shard.digests,
+                              source.files[shard.file].chunk_bytes, true});
+    std::sort(shards.begin(), shards.end(), [](digested_shard const& a, digested_shard const& b) {
         return a.place() < b.place();
     });
     std::size_t different = 0;
-    for (digested_shard& shard : all) {
-        if (different == 0 || all[different - 1].place() != shard.place()) {
-            all[different++] = shard;
+    for (digested_shard& shard : shards) {
+        if (different == 0 || shards[different - 1].place() != shard.place()) {
+            shards[different++] = shard;
             continue;
         }
-        digested_shard& first = all[different - 1];
+        digested_shard& first = shards[different - 1];
         first.has_equal_copies = first.has_equal_copies && *first.digests == *shard.digests;
         first.chunk_bytes = first.chunk_bytes == shard.chunk_bytes ? first.chunk_bytes : 0;
     }
-    all.resize(different);
-    return all;
+    shards.resize(different);
+    return shards;
 }
 
 RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::size_t number_in_a,
@@ -108,16 +108,16 @@ RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::s
         return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), test);
     };
     using shard = digested_shard const&;
-    if (!are_all([](shard one, shard other) { return one.place() == other.place(); }))
+    if (!are_all([](shard in_a, shard in_b) { return in_a.place() == in_b.place(); }))
         return digest_verdict::other_shards;
-    if (!are_all([](shard one, shard other) {
-            return one.chunk_bytes != 0 && one.chunk_bytes == other.chunk_bytes;
+    if (!are_all([](shard in_a, shard in_b) {
+            return in_a.chunk_bytes != 0 && in_a.chunk_bytes == in_b.chunk_bytes;
         }))
         return digest_verdict::no_digests;
     if (!are_all(
-            [](shard one, shard other) { return one.has_equal_copies && other.has_equal_copies; }))
+            [](shard in_a, shard in_b) { return in_a.has_equal_copies && in_b.has_equal_copies; }))
         return digest_verdict::unknown;
-    return are_all([](shard one, shard other) { return *one.digests == *other.digests; })
+    return are_all([](shard in_a, shard in_b) { return *in_a.digests == *in_b.digests; })
                ? digest_verdict::equal
                : digest_verdict::unequal;
 }
@@ -163,20 +163,20 @@ RESHARD_DECL void compared_tensors::judge(std::size_t number,
 }
 
 RESHARD_DECL std::size_t compared_tensors::read(std::size_t none) {
-    index_t all = 0, done = 0;
-    for (kept_pair const& one : kept_)
-        all += one.bytes;
-    progress_count count(how_.progress, all);
+    index_t to_read = 0, done = 0;
+    for (kept_pair const& kept : kept_)
+        to_read += kept.bytes;
+    progress_count count(how_.progress, to_read);
     std::size_t first = none;
-    for (kept_pair const& one : kept_) {
-        stored_tensor const x(a_, one.pair.first), y(b_, one.pair.second);
-        if (!one.has_equal_copies) {
+    for (kept_pair const& kept : kept_) {
+        stored_tensor const x(a_, kept.pair.first), y(b_, kept.pair.second);
+        if (!kept.has_equal_copies) {
             x.check_replicas(&count);
             y.check_replicas(&count);
         }
         if (first == none && difference_of(x, y, &count))
-            first = one.number;
-        count.reach(done += one.bytes); // less where a difference ended it
+            first = kept.number;
+        count.reach(done += kept.bytes); // less where a difference ended it
     }
     return first;
 }
@@ -199,8 +199,8 @@ RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, compari
 /// The keys of values that are no tensors, sorted.
 inline std::vector<std::string> object_keys(checkpoint const& source) {
     std::vector<std::string> keys;
-    for (checkpoint_object const& one : source.metadata().objects)
-        keys.push_back(one.key);
+    for (checkpoint_object const& object : source.metadata().objects)
+        keys.push_back(object.key);
     std::ranges::sort(keys);
     keys.erase(std::ranges::unique(keys).begin(), keys.end());
     return keys;
@@ -210,25 +210,25 @@ inline std::vector<std::string> object_keys(checkpoint const& source) {
 using object_map = std::map<std::string, saved_object>;
 
 inline object_map objects_by_key(checkpoint const& source) {
-    object_map all;
-    for (saved_object& one : source.read_objects())
-        if (!one.is_whole) // all in one, which are there one by one as well
-            all.insert_or_assign(one.key, std::move(one));
-    return all;
+    object_map objects;
+    for (saved_object& object : source.read_objects())
+        if (!object.is_whole) // all in one, which are there one by one as well
+            objects.insert_or_assign(object.key, std::move(object));
+    return objects;
 }
 
 /// \throws error with errc::unsupported for a value that is listed, and was not read
-inline saved_object const& found(object_map const& all, std::string const& key,
-                                 checkpoint const& source) {
-    auto const one = all.find(key);
-    if (one == all.end())
+inline saved_object const& object_at(object_map const& objects, std::string const& key,
+                                     checkpoint const& source) {
+    auto const place = objects.find(key);
+    if (place == objects.end())
         fail(errc::unsupported, source.metadata().path.string(), ": '", key,
              "' is listed, and was not read");
-    return one->second;
+    return place->second;
 }
 
-/// The part of a text that is shown: that around byte `place`.
-inline std::string part_around(std::string const& text, std::size_t place) {
+/// What is shown of a text: the characters around byte `place`.
+inline std::string text_around(std::string const& text, std::size_t place) {
     constexpr std::size_t before = 24, most = 72;
     if (text.size() <= most)
         return text;
@@ -248,7 +248,7 @@ inline void compare_values(object_comparison& result, saved_object const& a, sav
         return;
     auto const apart = std::ranges::mismatch(in_a, in_b);
     auto const place = static_cast<std::size_t>(apart.in1 - in_a.begin());
-    result.different.push_back({a.key, part_around(in_a, place), part_around(in_b, place)});
+    result.different.push_back({a.key, text_around(in_a, place), text_around(in_b, place)});
 }
 
 /// Runs `work`; what cannot be read of `keys` is noted.
@@ -267,10 +267,10 @@ inline void note_unread(object_comparison& result, std::vector<std::string> cons
 
 inline void compare_common_objects(object_comparison& result, checkpoint const& a,
                                    checkpoint const& b, std::vector<std::string> const& keys) {
-    for (checkpoint const* const one : {&a, &b})
-        if (!one->can_read_objects()) {
+    for (checkpoint const* const source : {&a, &b})
+        if (!source->can_read_objects()) {
             result.unread = keys;
-            result.why_unread = "values of " + one->metadata().format + " are only listed";
+            result.why_unread = "values of " + source->metadata().format + " are only listed";
             return;
         }
     object_map of_a, of_b;
@@ -279,7 +279,7 @@ inline void compare_common_objects(object_comparison& result, checkpoint const& 
         of_b = objects_by_key(b);
         for (std::string const& key : keys)
             note_unread(result, {key}, [&] {
-                compare_values(result, found(of_a, key, a), found(of_b, key, b),
+                compare_values(result, object_at(of_a, key, a), object_at(of_b, key, b),
                                a.metadata().path.string(), b.metadata().path.string());
             });
     });

@@ -74,19 +74,19 @@ inline std::string const* common_tensor(checkpoint_metadata const& source) {
 }
 
 RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format) {
-    checkpoint_metadata const& all = source.metadata();
-    if (all.objects.empty())
+    checkpoint_metadata const& opened = source.metadata();
+    if (opened.objects.empty())
         return {};
-    if (format == "megatron_torch_dist" && all.format == format)
-        if (std::string const* const key = common_tensor(all))
+    if (format == "megatron_torch_dist" && opened.format == format)
+        if (std::string const* const key = common_tensor(opened))
             return "tensor '" + *key + "' is in " + std::string(megatron_common_name) +
                    ", where tensors are not written" + advice_on_objects(source);
-    bool const is_one = all.objects.size() == 1;
+    bool const is_one = opened.objects.size() == 1;
     std::string const which =
-        first_and_more("'" + all.objects.front().key + "'", all.objects.size()) +
+        first_and_more("'" + opened.objects.front().key + "'", opened.objects.size()) +
         (is_one ? " is no tensor" : " are no tensors");
     if (!source.can_read_objects())
-        return which + ", and values of " + all.format + " are not carried to other formats" +
+        return which + ", and values of " + opened.format + " are not carried to other formats" +
                advice_on_objects(source);
     if (!format.empty() && written_format_of(format).has_objects)
         return {};
@@ -131,9 +131,9 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
             continue;
         std::optional<affine_copy> first;
         cut_to_windows(loop_of(bound, *t), target_of_loop, elements,
-                       [&](index_t, affine_copy const& part) {
+                       [&](index_t, affine_copy const& loop) {
                            if (!first)
-                               first = part;
+                               first = loop;
                        });
         loop_span const span = span_of(*first, source_of_loop);
         if (span.end - span.first > 8 * std::max<index_t>(elements, element_count(*first)))
@@ -142,53 +142,10 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
     return few;
 }
 
-/// Writes the pieces of one process.
-inline void put_converted(written_files& writer, file_pieces const& pieces, bound_plan const& bound,
-                          chunk_reader& reader, holder_t me, int size, convert_options const& how) {
-    index_t all = 0;
-    for (file_piece const& piece : pieces)
-        if (piece.process == me)
-            all += static_cast<index_t>(piece.bytes.size());
-    progress_count count(how.progress, all);
-    std::vector<std::byte> buffer;
-    put_pieces(
-        bound, pieces, me, size, writer,
-        [&](std::span<transfer const* const> transfers, data_type dtype) {
-            return window_bytes_for(bound, transfers, dtype, how.memory_budget);
-        },
-        [&](std::uint64_t bytes, std::span<piece_part const> parts) {
-            buffer.assign(bytes, std::byte{0});
-            std::vector<stored_loop> loops;
-            for (piece_part const& part : parts)
-                loops.push_back(
-                    {{bound.problem.sources[part.from->source_key].tensor, part.from->source_shard},
-                     part.loop,
-                     conversion_of(bound.whole, *part.from),
-                     buffer.data()});
-            run(reader, std::move(loops));
-            return std::span<std::byte const>(buffer);
-        },
-        [&](std::uint64_t bytes) { count.add(bytes); });
-    reader.check_unchanged();
-}
-
-inline std::uint64_t digest_of_call(checkpoint const& source, mapping const& program,
-                                    checkpoint_plan const& files, convert_options const& how) {
-    return digest_of_all(digest_of(source.metadata()), digest_of(program),
-                         digest_of(files.metadata), how.writing, how.strict);
-}
-
-index_t largest_over(group auto const& world, index_t mine) {
-    index_t largest = mine;
-    for (index_t const one : gather_values(world, mine))
-        largest = std::max(largest, one);
-    return largest;
-}
-
 index_t sum_over(group auto const& world, index_t mine) {
     index_t sum = 0;
-    for (index_t const one : gather_values(world, mine))
-        sum = checked_add(sum, one, "what the processes count,");
+    for (index_t const count : gather_values(world, mine))
+        sum = checked_add(sum, count, "what the processes count,");
     return sum;
 }
 
@@ -219,93 +176,180 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
     return names;
 }
 
-/// What a process makes of a call before it reads data; equal on all ranks.
-struct conversion_files {
-    mapping program;
+/// What a process makes of a call before it reads data.
+///
+/// \invariant the members refer to one another
+struct planned_conversion {
+    mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
     checkpoint_plan files;
     strict_verdict verdict;
+    file_pieces pieces;
+    holder_t me = 0; ///< the process, of `size`
+    int size = 1;
+    layout piece_holders;
+    plan_problem problem;
+    plan reads; ///< of this process
+
+    planned_conversion() = default;
+    planned_conversion(planned_conversion const&) = delete;
+    planned_conversion& operator=(planned_conversion const&) = delete;
+
+    /// \throws error as `convert`
+    void plan_files(checkpoint const& source, std::filesystem::path const& target,
+                    convert_options const& how) {
+        check_all_read(source.metadata());
+        program = mapping_of_call(how, source);
+        carry_fused(program, source.files_layout());
+        at_path(target, [&] {
+            if (!how.cut_fused)
+                check_torn(program, source.files_layout());
+            if (how.wanted && !how.cut_fused)
+                check_fused(program, *how.wanted);
+        });
+        if (how.wanted)
+            check_scales(program, *how.wanted);
+        at_path(target, [&] { files = files_of(source, program, how, verdict); });
+    }
+
+    void plan_pieces(convert_options const& how, int rank, int ranks) {
+        me = static_cast<holder_t>(rank);
+        size = ranks;
+        pieces = how.wanted ? pieces_by_rank(files, size) : pieces_by_bytes(files, size);
+        piece_holders = layout_of(files.metadata, pieces, size);
+    }
+
+    /// \throws error as `make_plan`, with the path of the source
+    void plan_transfers(checkpoint const& source) {
+        at_path(source.metadata().path, [&] {
+            problem = problem_of(program, source.files_layout(), piece_holders);
+            problem.source_names = &source.file_names();
+            reads = make_plan(problem, {holder_set::nobody(), holder_set({me})},
+                              {.shared_sources = true});
+        });
+    }
+
+    index_t bytes_to_write() const {
+        index_t bytes = 0;
+        for (file_piece const& piece : pieces)
+            if (piece.process == me)
+                bytes += static_cast<index_t>(piece.bytes.size());
+        return bytes;
+    }
 };
 
-/// \throws error before anything is written: as `convert`
-inline conversion_files files_of_call(checkpoint const& source, std::filesystem::path const& target,
-                                      convert_options const& how) {
-    check_all_read(source.metadata());
-    conversion_files made{mapping_of_call(how, source), {}, {}};
-    carry_fused(made.program, source.files_layout());
-    at_path(target, [&] {
-        if (!how.cut_fused)
-            check_torn(made.program, source.files_layout());
-        if (how.wanted && !how.cut_fused)
-            check_fused(made.program, *how.wanted);
+/// Plans a conversion on all ranks, and compares the replicas that it reads.
+///
+/// \par Collective every rank of the group, in the same order
+void plan_conversion(group auto const& world, checkpoint const& source,
+                     std::filesystem::path const& target, convert_options const& how,
+                     planned_conversion& work) {
+    std::uint64_t digest = 0;
+    local_error const problem = attempt([&] {
+        work.plan_files(source, target, how);
+        digest = digest_of_all(digest_of(source.metadata()), digest_of(work.program),
+                               digest_of(work.files.metadata), how.writing, how.strict);
     });
-    if (how.wanted)
-        check_scales(made.program, *how.wanted);
-    at_path(target, [&] { made.files = files_of(source, made.program, how, made.verdict); });
-    return made;
+    agree_to_run(world, "convert to " + target.string(), digest, problem);
+    work.plan_pieces(how, world.rank(), world.size());
+    agree_on(world, [&] { work.plan_transfers(source); });
+    agree_on(world, [&] { check_copies(source, work.program, world.rank(), world.size()); });
+    check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
+}
+
+/// Puts a window together from tensors in files, in `buffer`.
+inline std::span<std::byte const> content_from_files(bound_plan const& bound, chunk_reader& reader,
+                                                     std::span<piece_part const> parts,
+                                                     std::vector<std::byte>& buffer) {
+    std::vector<stored_loop> loops;
+    for (piece_part const& part : parts)
+        loops.push_back(
+            {{bound.problem.sources[part.from->source_key].tensor, part.from->source_shard},
+             part.loop,
+             conversion_of(bound.whole, *part.from),
+             buffer.data()});
+    run(reader, std::move(loops));
+    return buffer;
+}
+
+/// Writes the pieces of this process, and returns how many bytes it read.
+inline std::uint64_t put_converted(written_files& writer, checkpoint const& source,
+                                   planned_conversion const& work, convert_options const& how) {
+    auto const targets = shapes_of(work.files.metadata, work.pieces);
+    bound_plan const bound{work.reads, work.problem, source.shapes(), targets};
+    chunk_reader reader(source, how.verify);
+    progress_count count(how.progress, work.bytes_to_write());
+    std::vector<std::byte> buffer;
+    put_pieces(
+        bound, work.pieces, work.me, work.size, writer,
+        [&](std::span<transfer const* const> transfers, data_type dtype) {
+            return window_bytes_for(bound, transfers, dtype, how.memory_budget);
+        },
+        [&](std::uint64_t bytes, std::span<piece_part const> parts) {
+            buffer.assign(bytes, std::byte{0});
+            return content_from_files(bound, reader, parts, buffer);
+        },
+        [&](std::uint64_t bytes) { count.add(bytes); });
+    reader.check_unchanged();
+    return reader.bytes_read();
+}
+
+/// The files beside the source that the first rank is to copy.
+///
+/// \par Collective every rank of the group, in the same order
+std::vector<std::filesystem::path> files_to_carry(group auto const& world, checkpoint const& source,
+                                                  checkpoint_plan const& files,
+                                                  convert_options const& how) {
+    std::vector<std::filesystem::path> carried;
+    agree_on(world, [&] {
+        if (how.carry && !files.is_file && world.rank() == 0)
+            carried = side_files(source.metadata());
+    });
+    return carried;
+}
+
+/// The names of files that the first rank finds beside a checkpoint that is replaced, but for those
+/// that are replaced as well.
+///
+/// \par Collective every rank of the group, in the same order
+std::vector<std::string> names_kept(group auto const& world, std::filesystem::path const& target,
+                                    checkpoint_plan const& files,
+                                    std::vector<std::string> const& replaced,
+                                    write_options const& how) {
+    std::vector<std::string> names;
+    agree_on(world, [&] {
+        if (world.rank() == 0 && how.replace && !how.files && !files.is_file)
+            names = names_of(files_to_keep(target));
+        std::erase_if(names,
+                      [&](std::string const& name) { return std::ranges::count(replaced, name); });
+    });
+    return names;
 }
 
 /// \par Collective every rank of the group, in the same order
 convert_report convert_as(group auto const& world, checkpoint const& source,
                           std::filesystem::path const& target, convert_options const& how) {
     memory_watch memory;
-    conversion_files made;
-    std::uint64_t digest = 0;
-    local_error const problem = attempt([&] {
-        made = files_of_call(source, target, how);
-        digest = digest_of_call(source, made.program, made.files, how);
-    });
-    agree_to_run(world, "convert to " + target.string(), digest, problem);
-    checkpoint_plan const& files = made.files;
-    auto const me = static_cast<holder_t>(world.rank());
-    file_pieces const pieces =
-        how.wanted ? pieces_by_rank(files, world.size()) : pieces_by_bytes(files, world.size());
-    layout const held = layout_of(files.metadata, pieces, world.size());
-    plan_problem work;
-    plan whole;
-    agree_on(world, [&] {
-        at_path(source.metadata().path, [&] {
-            work = problem_of(made.program, source.files_layout(), held);
-            work.source_names = &source.file_names();
-            whole =
-                make_plan(work, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
-        });
-    });
-    agree_on(world, [&] { check_copies(source, made.program, world.rank(), world.size()); });
-    check_replicas(world, source, tensors_used(work, source.files_layout()));
-    std::vector<std::filesystem::path> beside;
-    agree_on(world, [&] {
-        if (how.carry && !files.is_file && world.rank() == 0)
-            beside = side_files(source.metadata());
-    });
-    checkpoint_writer writer(world, target, files, how.writing);
-    index_t read = 0;
-    agree_on(world, [&] {
-        auto const targets = shapes_of(files.metadata, pieces);
-        bound_plan const bound{whole, work, source.shapes(), targets};
-        chunk_reader reader(source, how.verify);
-        put_converted(writer.files(), pieces, bound, reader, me, world.size(), how);
-        read = static_cast<index_t>(reader.bytes_read());
-    });
-    std::vector<std::string> const carried = names_of(beside);
-    std::vector<std::string> kept;
-    agree_on(world, [&] {
-        if (world.rank() == 0 && how.writing.replace && !how.writing.files && !files.is_file)
-            kept = names_of(files_to_keep(target));
-        std::erase_if(kept,
-                      [&](std::string const& name) { return std::ranges::count(carried, name); });
-    });
+    planned_conversion work;
+    plan_conversion(world, source, target, how, work);
+    auto const beside = files_to_carry(world, source, work.files, how);
+    checkpoint_writer writer(world, target, work.files, how.writing);
+    std::uint64_t read = 0;
+    agree_on(world, [&] { read = put_converted(writer.files(), source, work, how); });
+    auto const carried = names_of(beside);
+    auto const kept = names_kept(world, target, work.files, carried, how.writing);
     writer.commit(world, beside);
-    return {.keys = static_cast<index_t>(files.metadata.tensors.size()),
-            .bytes = data_bytes(files.metadata),
+    checkpoint_metadata const& written = work.files.metadata;
+    return {.keys = static_cast<index_t>(written.tensors.size()),
+            .bytes = data_bytes(written),
             .reused = writer.reused(),
-            .bytes_read = sum_over(world, read),
+            .bytes_read = sum_over(world, static_cast<index_t>(read)),
             .bytes_moved = 0,
-            .peak_extra_bytes = largest_over(world, memory.most_bytes()),
-            .keys_judged = std::move(made.verdict),
+            .peak_extra_bytes = std::ranges::max(gather_values(world, memory.most_bytes())),
+            .keys_judged = std::move(work.verdict),
             .objects = how.objects ? static_cast<index_t>(source.metadata().objects.size()) : 0,
             .carried = gather_values(world, carried).front(),
             .kept = gather_values(world, kept).front(),
-            .aliases = files.metadata.aliases,
+            .aliases = written.aliases,
             .removed = gather_values(world, writer.removed()).front()};
 }
 

@@ -56,16 +56,21 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
     return names;
 }
 
-/// The same; none where what is there cannot be understood: then no file is known to be of a
-/// checkpoint.
-inline std::set<std::string> names_if_any(std::filesystem::path const& directory) {
+/// What `read` gives, or nothing where what is there cannot be understood.
+auto understood(auto&& read) -> decltype(read()) {
     try {
-        return names_of_checkpoint(directory);
+        return read();
     } catch (error const& problem) {
         if (problem.code() == errc::io)
             throw;
         return {};
     }
+}
+
+/// The same; none where what is there cannot be understood: then no file is known to be of a
+/// checkpoint.
+inline std::set<std::string> names_if_any(std::filesystem::path const& directory) {
+    return understood([&] { return names_of_checkpoint(directory); });
 }
 
 [[noreturn]] inline void refuse_replacement(std::filesystem::path const& target,
@@ -137,14 +142,8 @@ inline std::optional<save_record> head_in(std::filesystem::path const& directory
 /// The saves that the one in a directory needs; none where it is damaged, and so cannot be read
 /// anyway.
 inline std::vector<std::string> needs_of(std::filesystem::path const& directory) {
-    try {
-        auto const head = head_in(directory);
-        return head ? head->facts.needs : std::vector<std::string>();
-    } catch (error const& problem) {
-        if (problem.code() == errc::io)
-            throw;
-        return {};
-    }
+    auto const head = understood([&] { return head_in(directory); });
+    return head ? head->facts.needs : std::vector<std::string>();
 }
 
 RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {

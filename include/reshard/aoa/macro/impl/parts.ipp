@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/macro/parts.hpp>
 
+#include <reshard/aoa/impl/make_finding.ipp>
 #include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/make_finding.hpp>
 

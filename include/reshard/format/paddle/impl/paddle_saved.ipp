@@ -46,31 +46,31 @@ inline constexpr std::string_view paddle_saved_names[] = {
 struct cut_array {
     std::string key;
     index_vector shape;
-    std::vector<file_tensor> parts;
+    std::vector<file_tensor> slices;
 };
 
 /// Arrays of more than a GiB in files of protocol 2 and 3, each of which is several values of the
 /// dict that the file is.
 class cut_arrays {
 public:
-    cut_arrays(pickle const& values, pickled_arrays const& arrays)
-        : values_(values), arrays_(arrays) {
+    cut_arrays(pickle const& values, pickled_arrays const& pickled)
+        : values_(values), pickled_(pickled) {
         pickle_value const root = values.root();
         if (root.what != pickle_value::kind::dict)
             return;
         auto const list = values.find(root, name, "the file");
         if (!list)
             return;
-        pickle_pairs const each = values.pairs(*list, name);
-        for (std::size_t i = 0; i < each.size(); ++i)
-            add(std::string(values.text(each[i].key, name)), each[i].value);
+        pickle_pairs const described = values.pairs(*list, name);
+        for (std::size_t i = 0; i < described.size(); ++i)
+            add(std::string(values.text(described[i].key, name)), described[i].value);
     }
 
-    std::vector<cut_array> const& all() const { return all_; }
+    std::vector<cut_array> const& arrays() const { return arrays_; }
 
-    /// True for a value that is part of another one, or says so.
+    /// True for a value that is a slice of another one, or says so.
     bool contain(std::string const& key) const {
-        return key.starts_with(name) || parts_.contains(key);
+        return key.starts_with(name) || slices_.contains(key);
     }
 
 private:
@@ -78,42 +78,45 @@ private:
 
     void add(std::string key, pickle_value of) {
         std::string const what = "tensor '" + key + "'";
-        cut_array& added = all_.emplace_back();
-        added.shape = torch_extents(values_, values_.at(of, "OriginShape", what), what);
-        for (pickle_value const slice : values_.elements(values_.at(of, "slices", what), what)) {
-            std::string const part(values_.text(slice, what));
-            pickle_value const array = values_.at(values_.root(), part, what);
-            if (!arrays_.is_array(array))
-                values_.refuse(what + ": '" + part + "'", array, "an array");
-            if (!parts_.insert(part).second)
-                fail(errc::corrupt_file, values_.file(), ": ", what, ": its part '", part,
-                     "' is a part that was there before");
-            added.parts.push_back(arrays_.array(array, "'" + part + "'"));
-        }
-        added.key = std::move(key);
-        check(added, values_.file() + ": " + what + ": ");
+        cut_array& array = arrays_.emplace_back();
+        array.shape = torch_extents(values_, values_.at(of, "OriginShape", what), what);
+        for (pickle_value const slice : values_.elements(values_.at(of, "slices", what), what))
+            array.slices.push_back(add_slice(std::string(values_.text(slice, what)), what));
+        array.key = std::move(key);
+        check(array, values_.file() + ": " + what + ": ");
+    }
+
+    /// \param what names the array in messages
+    file_tensor add_slice(std::string const& key, std::string const& what) {
+        pickle_value const slice = values_.at(values_.root(), key, what);
+        if (!pickled_.is_array(slice))
+            values_.refuse(what + ": '" + key + "'", slice, "an array");
+        if (!slices_.insert(key).second)
+            fail(errc::corrupt_file, values_.file(), ": ", what, ": its part '", key,
+                 "' is a part that was there before");
+        return pickled_.array(slice, "'" + key + "'");
     }
 
     static void check(cut_array const& array, std::string const& what) {
         index_t const needed = element_count_of(array.shape, [&] { return what; });
         index_t left = needed;
-        for (file_tensor const& part : array.parts) {
-            if (part.shape.size() != 1 || part.dtype != array.parts.front().dtype ||
-                part.shape[0] > left)
-                fail(errc::corrupt_file, what, "one of its parts is ", part.dtype, " ", part.shape,
-                     ", and the first ", array.parts.front().dtype, ", of ", needed,
+        for (file_tensor const& slice : array.slices) {
+            if (slice.shape.size() != 1 || slice.dtype != array.slices.front().dtype ||
+                slice.shape[0] > left)
+                fail(errc::corrupt_file, what, "one of its parts is ", slice.dtype, " ",
+                     slice.shape, ", and the first ", array.slices.front().dtype, ", of ", needed,
                      " elements in all");
-            left -= part.shape[0];
+            left -= slice.shape[0];
         }
-        if (left > 0 || array.parts.empty())
-            fail(errc::corrupt_file, what, "its ", counted(array.parts.size(), "part"), " have ",
+        if (left > 0 || array.slices.empty())
+            fail(errc::corrupt_file, what, "its ", counted(array.slices.size(), "part"), " have ",
                  needed - left, " elements, and ", array.shape, " has ", needed);
     }
 
     pickle const& values_;
-    pickled_arrays const& arrays_;
-    std::vector<cut_array> all_;
-    std::set<std::string> parts_;
+    pickled_arrays const& pickled_;
+    std::vector<cut_array> arrays_;
+    std::set<std::string> slices_;
 };
 
 RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const> files,
@@ -127,28 +130,28 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     if (encoded)
         files = encoded;
     cut_arrays const cut(values, arrays);
-    whole_tensors all(std::move(files), "paddle_params", path);
-    all.begin_file(path);
+    whole_tensors tensors(std::move(files), "paddle_params", path);
+    tensors.begin_file(path);
     std::map<std::uint64_t, std::string> firsts; // by the identity of their arrays
     auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
-    for (named_value const& one : named_values(values, *file, is_array)) {
-        // Names of Paddle's own, or parts of what is added below.
-        if (one.key.starts_with("StructuredToParameterName@@") || cut.contain(one.key))
+    for (named_value const& named : named_values(values, *file, is_array)) {
+        // Names of Paddle's own, or slices of what is added below.
+        if (named.key.starts_with("StructuredToParameterName@@") || cut.contain(named.key))
             continue;
-        std::string const key = one.key.empty() ? path.stem().string() : one.key;
-        if (!is_array(one.value)) {
-            all.add_object(key);
+        std::string const key = named.key.empty() ? path.stem().string() : named.key;
+        if (!is_array(named.value)) {
+            tensors.add_object(key);
             continue;
         }
-        auto const [known, is_new] = firsts.try_emplace(arrays.identity(one.value), key);
+        auto const [known, is_new] = firsts.try_emplace(arrays.identity(named.value), key);
         if (is_new)
-            all.add(key, arrays.array(one.value, "tensor '" + key + "'"));
+            tensors.add(key, arrays.array(named.value, "tensor '" + key + "'"));
         else
-            all.add_alias(key, known->second);
+            tensors.add_alias(key, known->second);
     }
-    for (cut_array const& one : cut.all())
-        all.add(one.key, one.shape, one.parts);
-    return all.take();
+    for (cut_array const& array : cut.arrays())
+        tensors.add(array.key, array.shape, array.slices);
+    return tensors.take();
 }
 
 } // namespace reshard::detail

@@ -25,6 +25,7 @@ public:
     character_numbers(std::uint64_t left_out, std::span<std::byte> target)
         : left_out_(left_out), target_(target) {}
 
+    std::size_t written() const { return written_; }
     bool is_full() const { return written_ == target_.size(); }
 
     /// Between two characters.
@@ -61,6 +62,16 @@ private:
     std::size_t written_ = 0;
     unsigned char lead_ = 0; ///< the first byte of a character of two
 };
+
+RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text) {
+    std::string bytes(text.size(), ' ');
+    character_numbers numbers(0, std::as_writable_bytes(std::span(bytes)));
+    if (!std::ranges::all_of(text, [&](char byte) { return numbers.take(byte); }) ||
+        !numbers.is_between())
+        return std::nullopt;
+    bytes.resize(numbers.written());
+    return bytes;
+}
 
 RESHARD_DECL encoded_bytes::encoded_bytes(byte_run text, std::uint64_t bytes, std::string what)
     : text_(text), bytes_(bytes), what_(std::move(what)) {
@@ -146,18 +157,12 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
         return begin;
     }
     std::string_view const characters = values.text(text, what + ": the elements");
-    std::string decoded(characters.size(), '\0');
-    character_numbers numbers(0, std::as_writable_bytes(std::span(decoded))
-                                     .first(std::min<std::uint64_t>(bytes, decoded.size())));
-    std::size_t used = 0;
-    while (used < characters.size() && !numbers.is_full() && numbers.take(characters[used]))
-        ++used;
-    if (used < characters.size() || decoded.size() < bytes || !numbers.is_full())
+    auto decoded = latin1_bytes(characters);
+    if (!decoded || decoded->size() != bytes)
         fail(errc::corrupt_file, named, ": its elements are a text of ", characters.size(),
              " bytes, which is not ", bytes, " bytes as protocol 2 has them");
-    decoded.resize(static_cast<std::size_t>(bytes));
     std::uint64_t const begin = 2 * real_bytes_ + text.place;
-    here_.emplace(begin, std::move(decoded));
+    here_.emplace(begin, *std::move(decoded));
     return begin;
 }
 

@@ -186,9 +186,9 @@ private:
         switch (code) {
         case pickle_code::mark: return marks_.push_back(stack_.size()), true;
         case pickle_code::empty_tuple: return push({kind::tuple, 0, 0}), true;
-        case pickle_code::tuple1: return push_tuple_of(1), true;
-        case pickle_code::tuple2: return push_tuple_of(2), true;
-        case pickle_code::tuple3: return push_tuple_of(3), true;
+        case pickle_code::tuple1: return push_tuple(take(1)), true;
+        case pickle_code::tuple2: return push_tuple(take(2)), true;
+        case pickle_code::tuple3: return push_tuple(take(3)), true;
         case pickle_code::tuple: return push_tuple(above_mark()), true;
         case pickle_code::empty_list: return push_run(kind::list, {}), true;
         case pickle_code::list: return push_run(kind::list, above_mark()), true;
@@ -198,12 +198,6 @@ private:
         case pickle_code::dict: return push_run(kind::dict, above_mark()), true;
         default: return false;
         }
-    }
-
-    void push_tuple_of(std::size_t count) {
-        if (stack_.size() - floor() < count)
-            refuse("takes " + std::to_string(count) + " values where there are fewer");
-        push_tuple(std::span<pickle_value const>(stack_).last(count));
     }
 
     void push_tuple(std::span<pickle_value const> elements) {

@@ -6,6 +6,7 @@
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/pickle/encoded_bytes.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
 
@@ -40,17 +41,6 @@ inline std::string hexadecimal(std::string bytes) {
     digits.resize(std::max<std::size_t>(digits.find_last_not_of('0') + 1, 1), '0');
     std::ranges::reverse(digits);
     return (is_negative ? "-0x" : "0x") + digits;
-}
-
-/// The bytes that Python has for a text in Latin-1.
-inline std::string latin1_bytes(std::string_view text) {
-    std::string bytes;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        auto const first = static_cast<unsigned char>(text[i]);
-        bool const has_two = (first & 0xfe) == 0xc2 && i + 1 < text.size();
-        bytes += has_two ? static_cast<char>((first & 3) << 6 | (text[++i] & 0x3f)) : text[i];
-    }
-    return bytes;
 }
 
 /// Writes values as text.
@@ -184,47 +174,49 @@ private:
         add(end);
     }
 
-    /// The text behind byte `begin`, which is taken away.
-    std::string taken_from(std::size_t begin) {
-        std::string tail = text_.substr(begin);
+    /// Texts of several values, one behind the other.
+    struct value_texts {
+        std::string text;
+        std::vector<std::size_t> ends = {0}; ///< the first one is the beginning
+
+        std::size_t size() const { return ends.size() - 1; }
+        std::string_view operator[](std::size_t i) const {
+            return std::string_view(text).substr(ends[i], ends[i + 1] - ends[i]);
+        }
+    };
+
+    value_texts texts_of(std::span<pickle_value const> values, std::size_t depth) {
+        value_texts texts;
+        std::size_t const begin = text_.size();
+        for (pickle_value const value : values) {
+            put(value, depth);
+            texts.ends.push_back(text_.size() - begin);
+        }
+        texts.text = text_.substr(begin);
         text_.resize(begin);
-        return tail;
+        return texts;
     }
 
     void put_set(pickle_value value, std::size_t depth) {
         add("set(");
-        std::size_t const begin = text_.size();
-        std::vector<std::size_t> ends;
-        for (pickle_value const one : values_.elements(value, what_)) {
-            put(one, depth + 1);
-            ends.push_back(text_.size() - begin);
-        }
-        std::string const tail = taken_from(begin);
-        std::vector<std::string_view> texts;
-        for (std::size_t i = 0, from = 0; i < ends.size(); from = ends[i++])
-            texts.push_back(std::string_view(tail).substr(from, ends[i] - from));
-        std::ranges::sort(texts);
+        value_texts const texts = texts_of(values_.elements(value, what_), depth + 1);
+        std::vector<std::string_view> sorted;
         for (std::size_t i = 0; i < texts.size(); ++i)
-            (text_ += i == 0 ? "" : ", ") += texts[i];
+            sorted.push_back(texts[i]);
+        std::ranges::sort(sorted);
+        for (std::size_t i = 0; i < sorted.size(); ++i)
+            (text_ += i == 0 ? "" : ", ") += sorted[i];
         add(")");
     }
 
     /// A key that stands twice has its last value.
     void put_dict(pickle_pairs members, std::size_t depth) {
         add("{");
-        std::size_t const begin = text_.size();
-        std::vector<std::size_t> ends; // of a key, of its value, and so on
-        for (std::size_t i = 0; i < members.size(); ++i)
-            for (pickle_value const one : {members[i].key, members[i].value}) {
-                put(one, depth + 1);
-                ends.push_back(text_.size() - begin);
-            }
-        std::string const tail = taken_from(begin);
-        std::map<std::string_view, std::string_view> texts;
-        for (std::size_t i = 0, from = 0; i < ends.size(); from = ends[i + 1], i += 2)
-            texts[std::string_view(tail).substr(from, ends[i] - from)] =
-                std::string_view(tail).substr(ends[i], ends[i + 1] - ends[i]);
-        for (bool is_first = true; auto const& [key, value] : texts) {
+        value_texts const texts = texts_of(members.values, depth + 1);
+        std::map<std::string_view, std::string_view> sorted;
+        for (std::size_t i = 0; i < texts.size(); i += 2)
+            sorted[texts[i]] = texts[i + 1];
+        for (bool is_first = true; auto const& [key, value] : sorted) {
             text_ += std::exchange(is_first, false) ? "" : ", ";
             ((text_ += key) += ": ") += value;
         }

@@ -1,0 +1,305 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_CHECKPOINT_READER_IPP
+#define RESHARD_FORMAT_IMPL_CHECKPOINT_READER_IPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/delta_files.hpp>
+#include <reshard/format/fused_text.hpp>
+#include <reshard/format/impl/tensor_union.ipp>
+#include <reshard/format/other_names.hpp>
+#include <reshard/format/paddle/unified.hpp>
+#include <reshard/format/safetensors.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
+#include <reshard/format/text_file.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Opens the safetensors files of a checkpoint, one after the other.
+
+namespace reshard::detail {
+
+inline bool is_there(file_store const& files, std::filesystem::path const& path) {
+    return files.find(path) != file_store::kind::nothing;
+}
+
+/// The digests that a file has of its tensors, in the order of their data, if it has any.
+class file_digests {
+public:
+    /// Refers to the header.
+    ///
+    /// \throws error with errc::corrupt_file that names `file`, as all its functions
+    file_digests(safetensors_header const& header, std::string file) : file_(std::move(file)) {
+        auto const text = header.metadata.find(std::string(chunk_digests_name));
+        if (text != header.metadata.end())
+            reader_.emplace(text->second, file_);
+    }
+    file_digests(file_digests const&) = delete;
+    file_digests& operator=(file_digests const&) = delete;
+
+    /// 0: the file has none.
+    std::uint64_t chunk_bytes() const { return reader_ ? reader_->chunk_bytes() : 0; }
+
+    /// Those of the next tensor.
+    digest_list next(file_shard const& shard) {
+        return reader_ ? reader_->next(shard.end - shard.begin) : digest_list();
+    }
+
+    void check_end() const {
+        if (reader_)
+            reader_->check_end();
+    }
+
+    std::string const& file() const { return file_; }
+
+private:
+    std::string file_;
+    std::optional<digest_reader> reader_;
+};
+
+/// Opens the files of one checkpoint, one after the other.
+class checkpoint_reader {
+public:
+    checkpoint_reader(file_store const& files, std::filesystem::path const& path,
+                      safetensors_options const& options)
+        : files_(files), options_(options) {
+        result_.path = path;
+    }
+    checkpoint_reader(checkpoint_reader const&) = delete;
+    checkpoint_reader& operator=(checkpoint_reader const&) = delete;
+
+    /// The header of one more file, which gets the next number.
+    safetensors_header open(std::filesystem::path const& path,
+                            unified_part part = unified_part::model) {
+        open_file file = open_to_read(files_, path);
+        safetensors_header header = read_safetensors_header(file, path.string(), options_);
+        for (std::string const& warning : header.warnings)
+            warn(path, warning);
+        result_.files.push_back(
+            {path, file.bytes, file_digests(header, path.string()).chunk_bytes()});
+        recorded_.push_back(
+            {path.filename().string(), result_.files.back().bytes, header.json_digest});
+        auto const save = header.metadata.find(std::string(save_id_name));
+        saves_.push_back(save == header.metadata.end() ? "" : save->second);
+        if (header.metadata.contains(std::string(delta_name)))
+            fail(errc::corrupt_file, path.string(), ": has only what changed in the save ",
+                 saves_.back(), "; open its directory, where ", save_record_name,
+                 " says which saves have the rest");
+        if (part == unified_part::model)
+            note_aliases(aliases_, header);
+        note_fused(header, path);
+        if (result_.files.size() == 1)
+            std::copy_if(header.metadata.begin(), header.metadata.end(),
+                         std::inserter(result_.metadata, result_.metadata.end()),
+                         [](auto const& named) { return !is_own_name(named.first); });
+        return header;
+    }
+
+    /// Whose shards each of the files has that were opened.
+    ///
+    /// \pre they are those of the record
+    std::vector<holder_t> ranks_in(save_record const& record) const {
+        std::map<std::string_view, holder_t> ranks;
+        for (recorded_file const& file : record.files)
+            ranks.emplace(file.name, file.rank);
+        std::vector<holder_t> of_files;
+        for (recorded_file const& file : recorded_)
+            of_files.push_back(ranks.at(file.name));
+        return of_files;
+    }
+
+    /// Refuses files of a directory that are not those of one finished save. Files of others have
+    /// no save.
+    void check_directory(std::filesystem::path const& directory) {
+        std::filesystem::path const record = directory / save_record_name;
+        if (is_there(files_, record)) {
+            save_record const written = read_save_record(files_, record);
+            check_save(written, recorded_, saves_, directory.string());
+            result_.save = written.save;
+            result_.writers = written.ranks;
+            if (written.facts.this_layout_only)
+                result_.this_layout_only = ranks_in(written);
+            aliases_ = written.aliases;
+            return;
+        }
+        for (std::size_t i = 0; i < saves_.size(); ++i)
+            if (!saves_[i].empty())
+                fail(errc::corrupt_file, directory.string(),
+                     ": this save is not finished, or lost ", save_record_name,
+                     ", which is written last: ", recorded_[i].name, " belongs to the save ",
+                     saves_[i], "; load another checkpoint");
+    }
+
+    /// Adds the tensors of the last file, whole ones.
+    void add_whole(safetensors_header header, unified_part part = unified_part::model) {
+        file_digests digests(header, last_name());
+        tensors_.begin_file(header.tensors.size());
+        bool const is_of_paddle = is_numpy(header) && is_model_;
+        if (is_numpy(header) && !is_model_)
+            note_numpy(header);
+        for (safetensors_entry& entry : header.tensors) {
+            if (is_of_paddle)
+                entry.dtype = type_of_paddle(entry.dtype);
+            if (part != unified_part::model)
+                entry.name = key_in_part(part, entry.name);
+            else if (keeps_weights_)
+                note_weight(entry);
+            file_shard shard =
+                whole_file_shard(std::move(entry), header.data_offset, digests.file());
+            digest_list of_shard = digests.next(shard);
+            tensors_.add_whole(last_file(), std::move(shard), std::move(of_shard));
+        }
+        digests.check_end();
+    }
+
+    /// The same where they are shards.
+    void add_parts(safetensors_header const& header) {
+        file_digests digests(header, last_name());
+        tensors_.begin_file(header.tensors.size());
+        for (file_shard& shard : sharded_contents(header, last_name())) {
+            digest_list of_shard = digests.next(shard);
+            tensors_.add(last_file(), std::move(shard), std::move(of_shard));
+        }
+        digests.check_end();
+    }
+
+    /// Names the files of a directory that hold more of the same checkpoint.
+    ///
+    /// \par Source the Unified Checkpoint of PaddleNLP: with `ignore_merge_optimizer` each rank
+    ///             writes a file of its own, of the tensors as they are there
+    void find_unread(std::filesystem::path const& directory) {
+        std::vector<std::string> read;
+        for (checkpoint_file const& file : result_.files)
+            read.push_back(file.path.filename().string());
+        result_.unread = unmerged_files(files_, directory, read);
+        if (result_.unread.empty())
+            return;
+        result_.unread_reason =
+            "hold optimizer state or master weights of one rank each, or of another save, which "
+            "are not read and would be lost; to convert the rest alone, give its files in a "
+            "directory of their own";
+        if (options_.from == "huggingface") { // the model alone was asked for
+            warn(directory, "not read, as the model alone is wanted: " +
+                                first_and_more(result_.unread.front(), result_.unread.size()));
+            result_.unread.clear();
+        }
+    }
+
+    /// The rule for a directory that was saved to before and after the change of formats: what is
+    /// newer counts.
+    void find_older(std::filesystem::path const& directory) {
+        auto const older = older_files(files_, directory);
+        if (!older.empty())
+            warn(directory, "not read, for the Unified Checkpoint beside it counts: " +
+                                first_and_more(older.front(), older.size()));
+    }
+
+    /// From now on files are those of a model: elements have the types that PaddleNLP gives them.
+    void read_model() { is_model_ = true; }
+
+    /// From now on notes which weights there are, for `share_masters`.
+    void keep_weights() { keeps_weights_ = true; }
+
+    /// The weights of 32 bits, which are there once, are their own master weights.
+    ///
+    /// \par Source the Unified Checkpoint of PaddleNLP: with `skip_save_model_weight` the master
+    ///             weights stand in the files of the model, or the model has no files
+    void share_masters(std::filesystem::path const& directory) {
+        for (std::string const& key : weights_)
+            aliases_.emplace(key_in_part(unified_part::master_weights, key), key);
+        if (!weights_.empty())
+            warn(directory,
+                 words("model and master weights are stored once: '",
+                       key_in_part(unified_part::master_weights, weights_.front()),
+                       "' is another name of '", weights_.front(), "'",
+                       weights_.size() > 1
+                           ? words(", and so of ", counted(weights_.size() - 1, "more weight"))
+                           : ""));
+        if (!without_master_.empty())
+            warn(directory,
+                 "the optimizer's index says that there are master weights, but none is "
+                 "there of " +
+                     first_and_more("'" + without_master_.front() + "'", without_master_.size()));
+    }
+
+    void warn(std::filesystem::path const& path, std::string const& text) {
+        result_.warnings.push_back(path.string() + ": " + text);
+    }
+
+    checkpoint_metadata take(std::string_view format) {
+        result_.format = format;
+        result_.tensors = tensors_.take();
+        add_aliases(result_, aliases_);
+        return std::move(result_);
+    }
+
+    file_store const& files() const { return files_; }
+    bool is_strict() const { return options_.mode == safetensors_mode::strict; }
+
+private:
+    holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }
+    std::string last_name() const { return result_.files.back().path.string(); }
+
+    void note_weight(safetensors_entry const& weight) {
+        if (weight.dtype == data_type::f32)
+            weights_.push_back(weight.name);
+        else if (weight.dtype == data_type::bf16 || weight.dtype == data_type::f16)
+            without_master_.push_back(weight.name);
+    }
+
+    /// PaddleNLP says so of its files. NumPy has no name for bfloat16.
+    static bool is_numpy(safetensors_header const& header) {
+        auto const format = header.metadata.find("format");
+        return format != header.metadata.end() && format->second == "np";
+    }
+
+    /// A file that stands alone may be anybody's.
+    void note_numpy(safetensors_header const& header) {
+        auto const known = std::find_if(
+            header.tensors.begin(), header.tensors.end(),
+            [](safetensors_entry const& entry) { return entry.dtype == data_type::u16; });
+        if (known != header.tensors.end())
+            warn(result_.files.back().path,
+                 "'" + known->name + "' and others of U16 are bfloat16 if PaddleNLP wrote them, " +
+                     "and are read so with the directory of the model");
+    }
+
+    /// Files of one save say the same; files that were put together speak of other tensors each.
+    void note_fused(safetensors_header const& header, std::filesystem::path const& path) {
+        auto const text = header.metadata.find(std::string(fused_name));
+        if (text != header.metadata.end() && fused_texts_.insert(text->second).second)
+            result_.fused.merge(parse_fused(text->second, path.string()));
+    }
+
+    file_store const& files_;
+    safetensors_options options_;
+    checkpoint_metadata result_;
+    tensor_union tensors_{result_.files};
+    std::vector<recorded_file> recorded_; ///< by file
+    std::vector<std::string> saves_;      ///< the same
+    std::map<std::string, std::string> aliases_;
+    std::set<std::string> fused_texts_;
+    bool is_model_ = false;
+    bool keeps_weights_ = false;
+    std::vector<std::string> weights_;        ///< those of 32 bits
+    std::vector<std::string> without_master_; ///< those of less
+};
+
+} // namespace reshard::detail
+
+#endif

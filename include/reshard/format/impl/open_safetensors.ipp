@@ -1,0 +1,181 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_OPEN_SAFETENSORS_IPP
+#define RESHARD_FORMAT_IMPL_OPEN_SAFETENSORS_IPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/impl/checkpoint_reader.ipp>
+#include <reshard/format/paddle/unified.hpp>
+#include <reshard/format/safetensors.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
+#include <reshard/format/text_file.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Opens checkpoints of safetensors files, with an index or without one.
+
+namespace reshard::detail {
+
+/// Keys of an index, which outlives them, sorted.
+using index_keys = std::vector<std::string_view>;
+
+/// The tensors that the index puts into each file.
+inline std::map<std::string_view, index_keys> keys_by_file(hf_index const& index) {
+    std::map<std::string_view, index_keys> files;
+    index_keys* last = nullptr;
+    std::string_view last_file;
+    for (auto const& [key, file] : index.weight_map) {
+        if (!last || last_file != file)
+            last = &files[last_file = file];
+        last->push_back(key);
+    }
+    return files;
+}
+
+/// Refuses an index whose file is not there.
+inline void check_present(file_store const& files, std::filesystem::path const& index,
+                          std::string_view file, index_keys const& keys) {
+    if (!is_there(files, index.parent_path() / file))
+        fail(errc::missing_file, index.string(), ": '", keys.front(), "'",
+             keys.size() > 1 ? " and " + counted(keys.size() - 1, "more tensor") + " are listed in "
+                             : " is listed in ",
+             file, ", but there is no such file");
+}
+
+/// Refuses a tensor of the index that its file does not have; what is the other way round is a
+/// warning in compatible mode.
+inline void check_agrees(checkpoint_reader& reader, std::filesystem::path const& index,
+                         std::string_view file, index_keys const& keys,
+                         safetensors_header const& header) {
+    index_keys names;
+    names.reserve(header.tensors.size());
+    for (safetensors_entry const& entry : header.tensors)
+        names.push_back(entry.name);
+    if (names == keys)
+        return;
+    for (std::string_view const name : names)
+        if (!std::binary_search(keys.begin(), keys.end(), name)) {
+            std::string const text =
+                words("'", name, "' is in ", file, ", but the index does not list it there");
+            if (reader.is_strict())
+                fail(errc::corrupt_file, index.string(), ": ", text);
+            reader.warn(index, text);
+        }
+    std::sort(names.begin(), names.end());
+    for (std::string_view const key : keys)
+        if (!std::binary_search(names.begin(), names.end(), key))
+            fail(errc::corrupt_file, index.string(), ": '", key, "' should be in ", file,
+                 ", but is not");
+}
+
+inline void check_total(checkpoint_reader& reader, std::filesystem::path const& path,
+                        hf_index const& index, std::uint64_t there) {
+    if (index.total_bytes && static_cast<std::uint64_t>(*index.total_bytes) != there)
+        reader.warn(path, "total_size is " + std::to_string(*index.total_bytes) +
+                              ", but the tensors have " + counted(there, "byte"));
+}
+
+/// Adds the tensors of the files that an index lists.
+inline hf_index add_index(checkpoint_reader& reader, std::filesystem::path const& path,
+                          unified_part part = unified_part::model) {
+    hf_index index = parse_hf_index(read_text_file(reader.files(), path), path.string(),
+                                    part == unified_part::optimizer);
+    auto const files = keys_by_file(index);
+    for (auto const& [file, keys] : files)
+        check_present(reader.files(), path, file, keys);
+    std::uint64_t bytes = 0;
+    for (auto const& [file, keys] : files) {
+        safetensors_header header = reader.open(path.parent_path() / file, part);
+        check_agrees(reader, path, file, keys, header);
+        bytes += header.tensors.empty() ? 0 : header.tensors.back().end;
+        reader.add_whole(std::move(header), part);
+    }
+    check_total(reader, path, index, bytes);
+    return index;
+}
+
+inline checkpoint_metadata open_index(checkpoint_reader& reader,
+                                      std::filesystem::path const& path) {
+    add_index(reader, path);
+    reader.check_directory(path.parent_path());
+    reader.find_unread(path.parent_path());
+    return reader.take("huggingface");
+}
+
+/// Adds a part of a Unified Checkpoint, and says whether its index tells of master weights.
+inline bool add_part(checkpoint_reader& reader, std::filesystem::path const& path,
+                     unified_part part) {
+    if (path.extension() == ".json")
+        return add_index(reader, path, part).has_masters.value_or(false);
+    reader.add_whole(reader.open(path, part), part);
+    return false;
+}
+
+inline checkpoint_metadata open_unified(checkpoint_reader& reader,
+                                        std::filesystem::path const& directory) {
+    auto const find = [&](unified_part part) { return find_part(reader.files(), directory, part); };
+    auto const model = find(unified_part::model);
+    auto const masters = find(unified_part::master_weights);
+    auto const optimizer = find(unified_part::optimizer);
+    if (!model || !masters)
+        reader.keep_weights();
+    if (model)
+        add_part(reader, *model, unified_part::model);
+    if (masters)
+        add_part(reader, *masters, model ? unified_part::master_weights : unified_part::model);
+    bool const says_masters = optimizer && add_part(reader, *optimizer, unified_part::optimizer);
+    if (masters ? !model : says_masters)
+        reader.share_masters(directory);
+    reader.find_unread(directory);
+    reader.find_older(directory);
+    checkpoint_metadata opened = reader.take(unified_format);
+    for (auto const& part : {model, masters, optimizer})
+        if (part && part->extension() == ".json")
+            opened.indexes.push_back(part->filename().string());
+    return opened;
+}
+
+inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesystem::path const& path,
+                                       std::string_view format) {
+    safetensors_header header = reader.open(path);
+    bool const has_parts = is_sharded(header);
+    if (has_parts)
+        reader.add_parts(header);
+    else
+        reader.add_whole(std::move(header));
+    if (format == "huggingface") {
+        reader.check_directory(path.parent_path());
+        reader.find_unread(path.parent_path());
+    }
+    return reader.take(has_parts ? "sharded_safetensors" : format);
+}
+
+inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
+                                        std::vector<std::filesystem::path> const& paths) {
+    file_counter counter;
+    for (std::filesystem::path const& path : paths) {
+        safetensors_header const header = reader.open(path);
+        if (!is_sharded(header))
+            fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
+                 ", so where its tensors belong is not known; there are ", paths.size(),
+                 " safetensors files and no ", hf_index_name);
+        counter.add(header.metadata, path.string());
+        reader.add_parts(header);
+    }
+    reader.check_directory(paths.front().parent_path());
+    counter.check_complete(paths.front().parent_path().string());
+    return reader.take("sharded_safetensors");
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,289 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_ASYNC_STATE_IPP
+#define RESHARD_STORAGE_IMPL_ASYNC_STATE_IPP
+
+#include <reshard/storage/save.hpp>
+
+#include <reshard/core/digest.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/checkpoint_writer.hpp>
+#include <reshard/storage/delta_base.hpp>
+#include <reshard/storage/file_pieces.hpp>
+#include <reshard/storage/shared_save.hpp>
+#include <reshard/storage/staging.hpp>
+#include <reshard/storage/written_files.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The thread that writes saves in the background, and completes them.
+
+namespace reshard::detail {
+
+/// What is to be written where; equal saves share it.
+struct files_to_write {
+    checkpoint_plan plan;
+    file_pieces pieces;
+};
+
+/// The copy of a save's bytes.
+struct kept_bytes {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t capacity = 0;
+    bool is_used = false;
+};
+
+/// A save that is under way, as one process sees it.
+struct save_task {
+    std::shared_ptr<files_to_write const> files;
+    std::shared_ptr<delta_base const> base;
+    std::vector<file_piece> mine;
+    std::vector<std::byte*> bytes; ///< of each of mine
+    kept_bytes* memory = nullptr;
+    std::unique_ptr<file_store::unfinished> output;
+    staged_directory place; ///< of the output, in the file system
+    file_descriptor seen;   ///< the temporary directory, locked while this process needs it
+    int rank = 0;
+    int size = 1;
+    save_options how;
+    std::string salt;
+    std::vector<std::string> removed;
+    std::promise<save_report> result;
+
+    shared_save shared() const { return {place.target, place.temporary, seen, rank, size}; }
+};
+
+/// Saves that are under way, the memory that they copy to, and the thread that writes them.
+class async_state {
+public:
+    async_state() : thread_([this] { work(); }) {}
+
+    ~async_state() {
+        {
+            std::lock_guard const lock(mutex_);
+            is_ending_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
+        remove_given_up();
+    }
+
+    /// Memory that no save uses; waits where there is none.
+    kept_bytes& acquire(std::size_t bytes) {
+        std::unique_lock lock(mutex_);
+        kept_bytes* largest = nullptr;
+        changed_.wait(lock, [&] {
+            for (kept_bytes& kept : memory_)
+                if (!kept.is_used && (!largest || kept.capacity > largest->capacity))
+                    largest = &kept;
+            return largest != nullptr;
+        });
+        if (largest->capacity < bytes) {
+            largest->memory.reset(); // before the new one is there
+            largest->capacity = 0;
+            largest->memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+            largest->capacity = bytes;
+        }
+        largest->is_used = true;
+        return *largest;
+    }
+
+    void release(kept_bytes& memory) {
+        {
+            std::lock_guard const lock(mutex_);
+            memory.is_used = false;
+        }
+        changed_.notify_all();
+    }
+
+    void add(save_task task) {
+        {
+            std::lock_guard const lock(mutex_);
+            tasks_.push_back(std::move(task));
+        }
+        changed_.notify_all();
+    }
+
+    /// What a save failed with since the last call.
+    local_error take_problem() {
+        std::lock_guard const lock(mutex_);
+        return std::exchange(problem_, std::nullopt);
+    }
+
+    /// Removes what saves that were given up have left.
+    void remove_given_up() {
+        std::lock_guard const lock(mutex_);
+        for (staged_directory const& place : given_up_)
+            place.remove_temporary();
+        given_up_.clear();
+    }
+
+    plan_cache plans;
+    digest_cache<std::shared_ptr<files_to_write const>> known_files{4};
+
+private:
+    void work();
+    std::optional<save_task> next();
+    bool is_ending() {
+        std::lock_guard const lock(mutex_);
+        return is_ending_;
+    }
+    save_report finish(save_task& task);
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<save_task> tasks_;
+    kept_bytes memory_[2];
+    local_error problem_;
+    std::vector<staged_directory> given_up_;
+    bool is_ending_ = false;
+    std::thread thread_; ///< the last member: it uses all others
+};
+
+/// Writes the pieces of this process.
+inline std::vector<written_run> write_pieces(save_task const& task) {
+    written_files files(task.files->plan, *task.output, task.base.get(), task.rank);
+    for (std::size_t i = 0; i < task.mine.size(); ++i)
+        files.put(task.mine[i].place, task.mine[i].bytes.begin,
+                  {task.bytes[i], task.mine[i].bytes.size()});
+    if (task.how.writing.sync)
+        files.sync();
+    return files.runs();
+}
+
+/// Makes the checkpoint appear, as the only process that does.
+inline save_report complete(save_task const& task, runs_by_rank const& runs) {
+    checkpoint_plan const& plan = task.files->plan;
+    sealed_checkpoint const sealed =
+        seal_runs(plan, runs, task.salt, facts_of(task.how.writing), task.base.get());
+    written_files files(plan, *task.output, task.base.get(), task.rank);
+    for (holder_t i = 0; i < plan.headers.size(); ++i)
+        files.finish(i, sealed);
+    put_delta_headers(files, sealed);
+    if (task.how.writing.sync)
+        files.sync();
+    if (!task.how.writing.files)
+        remove_notes(task.shared());
+    if (task.base)
+        task.base->check_there(*sealed.delta);
+    put_record(*task.output, plan, sealed, task.how.writing.sync);
+    if (!task.how.writing.files)
+        remove_claim(task.shared());
+    task.output->commit();
+    task.output->clean_up();
+    return {sealed.save, data_bytes(plan.metadata), reused_in(sealed.delta), task.removed};
+}
+
+inline save_report report_of_target(save_task const& task) {
+    std::filesystem::path const record = task.place.target / save_record_name;
+    save_record const written = read_save_record(*files_of_system(), record);
+    return {written.save, data_bytes(task.files->plan.metadata), reused_in(written.delta),
+            task.removed};
+}
+
+/// Looks whether the save is complete, and completes it where this process may.
+///
+/// \throws error where a process has given up
+inline std::optional<save_report> look(save_task const& task) {
+    if (is_at(task.seen, task.place.target.string()))
+        return report_of_target(task);
+    std::error_code problem;
+    if (!std::filesystem::exists(task.place.temporary, problem) &&
+        !is_at(task.seen, task.place.target.string()))
+        fail(errc::io, task.place.target.string(),
+             ": is not written: another rank has given it up; its own error says why");
+    std::optional<save_report> report;
+    complete_if_ready(task.shared(),
+                      [&](runs_by_rank const& runs) { report = complete(task, runs); });
+    return report;
+}
+
+/// Completes the save of a process that is alone.
+inline save_report complete_alone(save_task const& task, local_error const& failed,
+                                  std::vector<written_run> runs) {
+    try {
+        if (failed)
+            throw error(*failed);
+        return complete(task, {std::move(runs)});
+    } catch (...) { // whatever a store of the user throws
+        task.output->clean_up();
+        throw;
+    }
+}
+
+inline save_report async_state::finish(save_task& task) {
+    auto runs = std::vector<written_run>();
+    local_error failed = attempt([&] { runs = write_pieces(task); });
+    release(*task.memory);
+    if (task.how.writing.files)
+        return complete_alone(task, failed, std::move(runs));
+    if (!failed)
+        failed = attempt([&] { publish_runs(task.shared(), runs); });
+    if (failed && !publish_failure(task.shared(), failed->code(),
+                                   "rank " + std::to_string(task.rank) + ": " + failed->what()))
+        throw error(*failed);
+    auto const begin = std::chrono::steady_clock::now();
+    while (true) {
+        if (auto report = look(task))
+            return *report;
+        std::chrono::duration<double> const waited = std::chrono::steady_clock::now() - begin;
+        if (task.how.deadline.seconds > 0 && waited.count() > task.how.deadline.seconds)
+            fail(errc::deadline, task.place.target.string(),
+                 ": other ranks have not written their part within ", task.how.deadline.seconds,
+                 " s");
+        if (is_ending())
+            fail(errc::io, task.place.target.string(),
+                 ": this process ends before all others have written; the last one completes it");
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+}
+
+inline std::optional<save_task> async_state::next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_ending_ || !tasks_.empty(); });
+    if (tasks_.empty())
+        return std::nullopt;
+    save_task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    return task;
+}
+
+inline void async_state::work() {
+    while (auto task = next()) {
+        save_report report;
+        local_error const problem = attempt([&] { report = finish(*task); });
+        if (!problem) {
+            task->result.set_value(std::move(report));
+            continue;
+        }
+        {
+            std::lock_guard const lock(mutex_);
+            problem_ = problem;
+            if (!task->how.writing.files && task->rank == 0 && problem->code() != errc::deadline &&
+                !is_ending_)
+                given_up_.push_back(task->place);
+        }
+        task->result.set_exception(std::make_exception_ptr(*problem));
+    }
+}
+
+} // namespace reshard::detail
+
+#endif
