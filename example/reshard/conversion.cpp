@@ -94,6 +94,12 @@ conversion conversion_of(source_spec const& source, job const& all,
     return planned;
 }
 
+void check_replicas(bool are_wanted, std::string const& format) {
+    if (are_wanted && detail::is_other_format(format))
+        fail(errc::usage, "--replicas and --per-rank: ", format,
+             " has each different shard once; leave them out, or write sharded_safetensors");
+}
+
 std::string lost_objects_of(source_spec const& source, std::string const& format) {
     if (!source.checkpoint || source.checkpoint->objects.empty())
         return {};

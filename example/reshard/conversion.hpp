@@ -59,6 +59,12 @@ struct conversion {
 conversion conversion_of(source_spec const& source, job const& all,
                          reshard::detail::write_options const& writing);
 
+/// Refuses `--replicas` and `--per-rank` for a format of another library, which has each different
+/// shard once.
+///
+/// \throws error with errc::usage
+void check_replicas(bool are_wanted, std::string const& format);
+
 /// What a conversion of the source's values that are no tensors would be refused for; empty where
 /// nothing is lost.
 ///

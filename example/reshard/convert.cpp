@@ -87,6 +87,7 @@ convert_report run_convert(processes const& world, convert_command const& option
     agree_on(world, [&] {
         check_name(options.target, format);
         check_shard_size(options, format);
+        check_replicas(options.replicas || options.per_rank, format);
         if (options.verify && is_of_others)
             fail(errc::usage, "--verify compares digests, which ", format,
                  " does not have; compare by reshard diff --data");
@@ -237,7 +238,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
                  "Without it, a Hugging Face directory");
     for (CLI::Option* const option : add_replicas(*command, options->replicas, options->per_rank))
         option->needs(wanted);
-    add_partial(*command, options->files, "layout");
+    add_partial(*command, options->files, "layout")->needs(wanted);
     add_cut_fused(*command, options->files);
     add_strict(*command, options->files);
     add_strict_warnings(*command, options->files);

@@ -196,8 +196,10 @@ expects output "[f['file'] for f in d['convert']['files_written']]" "['__0_0.dis
 succeeds 1 convert "$nested" two --layout two.json --to torch_dcp
 checks=$((checks + 1))
 [ -e two/__1_0.distcp ] || report "plan names files that convert does not write"
-refuses 2 "one file holds whole tensors" plan --source "$nested" --target two.json --to npz
-refuses 2 "reshard plan: --to: zarr not in" plan --source "$nested" --target two.json --to zarr
+for to in npz huggingface unified_checkpoint zarr; do
+    refuses 2 "reshard plan: --to: $to not in \{megatron_torch_dist,paddle_flex,sharded_safetensors,torch_dcp\}" \
+        plan --source "$nested" --target two.json --to $to
+done
 echo '{"tensors": {"w": {"dtype": "F32", "shape": [1], "shards": [{"rank": 0, "offset": [0], "shape": [1]}]}}}' >one.json
 refuses 2 "one.json: --to is the format in which a checkpoint is written" plan --source one.json --target one.json --to torch_dcp
 

@@ -177,6 +177,16 @@ inline std::optional<seen_format> see_format(file_store const& files,
     return std::nullopt;
 }
 
+RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
+                                          std::filesystem::path const& directory) {
+    bool const has_mark = std::ranges::any_of(formats_of_directories, [&](auto const& format) {
+        return files.find(directory / format.file) != file_store::kind::nothing;
+    });
+    return has_mark || (files.find(directory) == file_store::kind::directory &&
+                        (is_deepspeed_universal(files, directory) ||
+                         find_paddle_metadata(files, directory)));
+}
+
 /// True for a format that a file of any name may have.
 inline bool is_format_of_files(std::string_view name) {
     return is_safetensors(name) ||
