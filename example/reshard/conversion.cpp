@@ -107,6 +107,13 @@ std::string lost_objects_of(source_spec const& source, std::string const& format
     return lost.empty() ? lost : source.path + ": " + lost;
 }
 
+std::size_t say_lost_tensors(checkpoint const& source, bool says) {
+    std::string const lost = detail::tensors_lost_with_objects(source);
+    if (!lost.empty() && says)
+        say_warnings({lost});
+    return lost.empty() ? 0 : 1;
+}
+
 void note_fused_lost(job const& all, std::string const& format) {
     if (!all.map().fused().empty() && detail::is_other_format(format) &&
         !detail::written_format_of(format).has_global_order)

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "conversion.hpp"
 #include "job_options.hpp"
 
 #include <reshard/format/written_formats.hpp>
@@ -55,6 +56,8 @@ outcome merge(processes const& world, merge_command const& options, bool as_json
     check_name(options);
     checkpoint const source = open_checkpoint(world, options.source);
     say_warnings(world, source);
+    if (options.no_objects)
+        say_lost_tensors(source, world.rank() == 0);
     check_outside(world, options.file, options.source);
     convert_report const report = with_force_hint(
         options.file, options.force, [&] { return run_merge(world, options, source); });

@@ -145,14 +145,17 @@ void write_page(plan_command const& options, source_spec const& source, job cons
                    mesh_of(options.files), *run.bins, run.rounds.rounds, options.budget, remarks}));
 }
 
-/// Warns of what `convert` would refuse, since it would be lost; how many warnings.
+/// Warns of what `convert` would refuse, since it would be lost, or leaves out unseen; how many warnings.
 std::size_t say_lost(source_spec const& source, plan_command const& options) {
     check_replicas(options.replicas || options.per_rank, options.to);
     if (!options.to.empty() && !source.checkpoint)
         fail(errc::usage, options.files.source,
              ": --to is the format in which a checkpoint is written, and this is a layout");
-    std::string const lost =
-        options.no_objects ? std::string() : lost_objects_of(source, options.to);
+    if (options.no_objects)
+        return source.checkpoint && !source.checkpoint->objects.empty()
+                   ? say_lost_tensors(open_checkpoint(solo(), source.path), true)
+                   : 0;
+    std::string const lost = lost_objects_of(source, options.to);
     return lost.empty() ? 0 : say_warnings({lost});
 }
 

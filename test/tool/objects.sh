@@ -178,6 +178,22 @@ refuses 3 "1 warning" convert within.pt refused --no-objects --strict-warnings
 succeeds 1 inspect within_one.pt
 grep -q "within_one.pt: 'hist' is no tensor, but holds some" errors || report "one value that holds tensors is not named"
 
+# torch.distributed.checkpoint keeps a tuple whole, with the tensors in it: carried, but lost where it is left out.
+tuple="one_process: 'tuple' is no tensor, but holds some, which are lost with it \(--no-objects\)$"
+one=$formats/dcp/torch-2.15/one_process
+for command in "convert $one leaves" "merge $one leaves.safetensors" "plan --source $one --target $one"; do
+    # shellcheck disable=SC2086 # words
+    succeeds 3 $command --no-objects
+    [ "$(grep -Ec "^warning: .*$tuple" errors)" = 1 ] || report "${command%% *} does not warn of tensors in a tuple"
+done
+refuses 3 "1 warning is refused" convert "$one" out/x --no-objects --strict-warnings
+refuses 3 "no place for them; leave out what is no tensor \(--no-objects\), with the tensors in 'tuple', or write torch_dcp$" convert "$one" out/x
+succeeds 1 convert "$one" keeps --to torch_dcp
+succeeds 1 diff "$one" keeps
+grep -q "hold" errors && report "something is said of tensors that are carried in a tuple"
+succeeds 1 convert "$formats/dcp/torch-2.15/dtensor" leaves_lr --no-objects
+grep -q "hold" errors && report "a number is said to hold tensors"
+
 # plan warns of what convert refuses, in the same words, and of nothing where it does not.
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json
 nested=$formats/torch/torch-2.15/nested.pt
