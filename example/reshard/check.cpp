@@ -240,8 +240,8 @@ void add_check(CLI::App& app, invocation& chosen) {
         "  reshard check --program fuse.aoa --source model --target layout.json --json");
     add_reverse(*command, *files, add_program(*command, *files)->required());
     add_source(*command, chosen, *files);
-    add_target(*command, chosen, *files);
-    add_partial(*command, *files, "target");
+    CLI::Option* const target = add_target(*command, chosen, *files);
+    add_partial(*command, *files, "target")->needs(target);
     add_cut_fused(*command, *files);
     add_strict(*command, *files);
     add_strict_warnings(*command, *files);

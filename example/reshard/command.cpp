@@ -3,17 +3,14 @@
 #include "command.hpp"
 
 #include <reshard/format/checkpoint.hpp>
-#include <reshard/format/hf_index.hpp>
-#include <reshard/format/save_record.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/found_saves.hpp>
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
 namespace tool {
@@ -42,11 +39,7 @@ bool is_checkpoint(std::filesystem::path const& directory, std::string const& kn
     std::error_code ignored;
     if (std::filesystem::equivalent(directory, known, ignored))
         return true;
-    std::string_view const names[] = {detail::save_record_name, detail::hf_index_name,
-                                      detail::hf_single_name};
-    return std::ranges::any_of(names, [&](std::string_view name) {
-        return std::filesystem::exists(directory / name, ignored);
-    });
+    return detail::is_checkpoint_directory(*detail::files_of_system(), directory);
 }
 
 } // namespace

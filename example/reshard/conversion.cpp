@@ -98,11 +98,24 @@ conversion conversion_of(source_spec const& source, job const& all,
     return planned;
 }
 
+void check_replicas(bool are_wanted, std::string const& format) {
+    if (are_wanted && detail::is_other_format(format))
+        fail(errc::usage, "--replicas and --per-rank: ", format,
+             " has each different shard once; leave them out, or write sharded_safetensors");
+}
+
 std::string lost_objects_of(source_spec const& source, std::string const& format) {
     if (!source.checkpoint || source.checkpoint->objects.empty())
         return {};
     std::string const lost = detail::lost_objects(open_again(source), format);
     return lost.empty() ? lost : source.path + ": " + lost;
+}
+
+std::size_t say_lost_tensors(checkpoint const& source, bool says) {
+    std::string const lost = detail::tensors_lost_with_objects(source);
+    if (!lost.empty() && says)
+        say_warnings({lost});
+    return lost.empty() ? 0 : 1;
 }
 
 void note_fused_lost(job const& all, std::string const& format) {

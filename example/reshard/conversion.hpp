@@ -59,11 +59,22 @@ struct conversion {
 conversion conversion_of(source_spec const& source, job const& all,
                          reshard::detail::write_options const& writing);
 
+/// Refuses `--replicas` and `--per-rank` for a format of another library, which has each different
+/// shard once.
+///
+/// \throws error with errc::usage
+void check_replicas(bool are_wanted, std::string const& format);
+
 /// What a conversion of the source's values that are no tensors would be refused for; empty where
 /// nothing is lost.
 ///
 /// \param format by its name; empty: safetensors
 std::string lost_objects_of(source_spec const& source, std::string const& format);
+
+/// Warns of tensors within values that are left out; how many warnings.
+///
+/// \param says the process is the one that prints
+std::size_t say_lost_tensors(reshard::checkpoint const& source, bool says);
 
 /// Notes that a format of another library does not say how tensors were fused.
 void note_fused_lost(job const& all, std::string const& format);

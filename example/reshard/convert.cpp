@@ -86,6 +86,7 @@ convert_report run_convert(processes const& world, convert_command const& option
     agree_on(world, [&] {
         check_name(options.target, format);
         check_shard_size(options, format);
+        check_replicas(options.replicas || options.per_rank, format);
         if (options.verify && is_of_others)
             fail(errc::usage, "--verify compares digests, which ", format,
                  " does not have; compare by reshard diff --data");
@@ -145,6 +146,8 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     checkpoint const source =
         open_checkpoint(world, options.files.source, {.format = options.files.reading});
     std::size_t warnings = say_warnings(world, source);
+    if (options.no_objects)
+        warnings += say_lost_tensors(source, world.rank() == 0);
     check_outside(world, options.target, options.files.source);
     convert_report const report = with_force_hint(options.target, options.force, [&] {
         return run_convert(world, options, source, warnings);
@@ -236,7 +239,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
                  "Without it, a Hugging Face directory");
     for (CLI::Option* const option : add_replicas(*command, options->replicas, options->per_rank))
         option->needs(wanted);
-    add_partial(*command, options->files, "layout");
+    add_partial(*command, options->files, "layout")->needs(wanted);
     add_cut_fused(*command, options->files);
     add_strict(*command, options->files);
     add_strict_warnings(*command, options->files);

@@ -1,8 +1,10 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "command.hpp"
+#include "conversion.hpp"
 #include "job_options.hpp"
 
+#include <reshard/format/written_formats.hpp>
 #include <reshard/storage/convert.hpp>
 
 #include <CLI/CLI.hpp>
@@ -36,10 +38,27 @@ convert_report run_merge(processes const& world, merge_command const& options,
                        : convert(solo(), source, options.file, how);
 }
 
+/// Refuses the name of a file of another format.
+void check_name(merge_command const& options) {
+    if (options.file.ends_with(".safetensors"))
+        return;
+    std::string const writes =
+        ": merge writes one file of safetensors, whose name ends with .safetensors; ";
+    auto const* const other = detail::format_of_file(options.file);
+    fail(errc::usage, options.file, writes,
+         other ? "reshard convert " + options.source + " " + options.file + " writes " +
+                     std::string(other->name)
+               : "add that, or write another format with reshard convert");
+}
+
 outcome merge(processes const& world, merge_command const& options, bool as_json) {
     stopwatch const watch;
+    check_name(options);
     checkpoint const source = open_checkpoint(world, options.source);
     say_warnings(world, source);
+    if (options.no_objects)
+        say_lost_tensors(source, world.rank() == 0);
+    check_outside(world, options.file, options.source);
     convert_report const report = with_force_hint(
         options.file, options.force, [&] { return run_merge(world, options, source); });
     return converted(world, report, watch.seconds(),

@@ -160,13 +160,17 @@ void write_page(plan_command const& options, source_spec const& source, job cons
                    run.rounds.rounds, options.budget, remarks}));
 }
 
-/// Warns of what `convert` would refuse, since it would be lost; how many warnings.
+/// Warns of what `convert` would refuse, since it would be lost, or leaves out unseen; how many warnings.
 std::size_t say_lost(source_spec const& source, plan_command const& options) {
+    check_replicas(options.replicas || options.per_rank, options.to);
     if (!options.to.empty() && !source.checkpoint)
         fail(errc::usage, options.files.source,
              ": --to is the format in which a checkpoint is written, and this is a layout");
-    std::string const lost =
-        options.no_objects ? std::string() : lost_objects_of(source, options.to);
+    if (options.no_objects)
+        return source.checkpoint && !source.checkpoint->objects.empty()
+                   ? say_lost_tensors(open_checkpoint(solo(), source.path), true)
+                   : 0;
+    std::string const lost = lost_objects_of(source, options.to);
     return lost.empty() ? 0 : say_warnings({lost});
 }
 
@@ -194,6 +198,15 @@ outcome plan_dry(plan_command const& options, bool as_json) {
         write_page(options, source, all, run);
     return as_json ? json_outcome(json_of(run, options.key_details))
                    : outcome{text_of(run, options) + planning_text(run)};
+}
+
+/// The formats that can have the layout that is planned for.
+std::vector<std::string> formats_of_layouts() {
+    std::vector<std::string> names = detail::names_of_written_formats();
+    std::erase_if(names, [](std::string const& name) {
+        return !detail::written_format_of(name).has_shards();
+    });
+    return names;
 }
 
 /// `--memory-budget` and `--picture`.
@@ -238,8 +251,9 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_target(*command, chosen, options->files)->required();
     command
         ->add_option("--to", options->to,
-                     "The format that convert would write; by default, sharded safetensors")
-        ->check(CLI::IsMember(detail::names_of_written_formats()));
+                     "The format that convert would write, of those that have the shards of a "
+                     "layout; by default, sharded safetensors")
+        ->check(CLI::IsMember(formats_of_layouts()));
     command->add_flag("--no-objects", options->no_objects,
                       "As of convert, which leaves out values that are no tensors");
     add_reverse(*command, options->files, add_program_or_renames(*command, options->files));

@@ -91,7 +91,7 @@ succeeds 1 plan --source "$formats/npy/stored.npz" --target "$formats/npy/stored
 cp "$formats/npy/stored.npz" unnamed
 refuses 3 "unnamed: .* say what it is by --from" convert unnamed out/unnamed
 succeeds 1 inspect unnamed --from npz
-refuses 3 "is of the format paddle_flex, and not huggingface" \
+refuses 3 "huggingface was asked for, .* it looks like paddle_flex, which has 0.metadata" \
     inspect "$formats/paddle/paddle-3.3/safetensors" --from huggingface
 refuses 3 "does not begin as a GGUF file does" inspect "$formats/torch/torch-2.15/state_dict.pth" --from gguf
 refuses 2 "reshard convert: --to: zarr not in" convert unnamed out/unnamed --from npz --to zarr
@@ -224,7 +224,7 @@ succeeds 1 inspect unfinished_megatron
 grep -q "^warning: unfinished_megatron: common.pt is not read" errors || report "no warning of a common.pt"
 cp -r "$formats/paddle/paddle-3.3/flattened" unfinished_paddle
 rm unfinished_paddle/0.metadata
-refuses 3 "^unfinished_paddle: this save of PaddlePaddle is not finished, or lost 0.metadata, .* '0_0.distcp' and 3 more" \
+refuses 3 "^unfinished_paddle: this save of PaddlePaddle is not finished, or lost 0.metadata, which says what is in '0_0.distcp' and 3 more;" \
     inspect unfinished_paddle
 cp -r "$formats/deepspeed/ds-0.19/zero_1" unfinished_zero
 find unfinished_zero -name fp32.pt -delete

@@ -386,7 +386,16 @@ document diff --data out/copies1 out/once
 expects output 'd["equal"]' True
 document diff out/copies1 out/once
 expects output 'd["equal"], d["by_digests"]' '(True, 2)'
-refuses 2 '^reshard convert: --replicas requires --layout' convert model out/x --replicas
+for option in replicas partial; do
+    refuses 2 "^reshard convert: --$option requires --layout" convert model out/x --$option
+done
+echo 'n -> m' >n.aoa
+refuses 2 '^reshard check: --partial requires --target' check --program n.aoa --source model --partial
+for option in replicas per-rank; do
+    each='^--replicas and --per-rank: torch_dcp has each different shard once; leave them out, or write sharded_safetensors$'
+    refuses 2 "$each" convert model out/x --layout copies.json --to torch_dcp --$option
+    refuses 2 "$each" plan --source model --target copies.json --to torch_dcp --$option
+done
 
 # One file, of any checkpoint; a file stands for itself.
 for ranks in 1 3; do
@@ -403,7 +412,8 @@ expects output 'd["ok"], d["files"], d["bytes"], d["unverified"]' '(True, 1, 54,
 document diff model out/one1.safetensors
 expects output 'd["equal"]' True
 refuses 3 '^out/one1.safetensors: already exists; .* \(--force\)$' merge model out/one1.safetensors
-refuses 2 '^one.bin: does not end with .safetensors' merge model one.bin
+refuses 2 '^one.bin: merge writes one file of safetensors, .*; add that, or write another format with reshard convert$' merge model one.bin
+refuses 2 '^one.pt: merge writes one file of safetensors, .*; reshard convert model one.pt writes torch_save$' merge model one.pt
 succeeds 1 merge model out/one1.safetensors --force
 grep -q '^out/one1.safetensors: 3 keys from model$' output || report "merge does not say what it did"
 

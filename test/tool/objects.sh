@@ -178,6 +178,22 @@ refuses 3 "1 warning" convert within.pt refused --no-objects --strict-warnings
 succeeds 1 inspect within_one.pt
 grep -q "within_one.pt: 'hist' is no tensor, but holds some" errors || report "one value that holds tensors is not named"
 
+# torch.distributed.checkpoint keeps a tuple whole, with the tensors in it: carried, but lost where it is left out.
+tuple="one_process: 'tuple' is no tensor, but holds some, which are lost with it \(--no-objects\)$"
+one=$formats/dcp/torch-2.15/one_process
+for command in "convert $one leaves" "merge $one leaves.safetensors" "plan --source $one --target $one"; do
+    # shellcheck disable=SC2086 # words
+    succeeds 3 $command --no-objects
+    [ "$(grep -Ec "^warning: .*$tuple" errors)" = 1 ] || report "${command%% *} does not warn of tensors in a tuple"
+done
+refuses 3 "1 warning is refused" convert "$one" out/x --no-objects --strict-warnings
+refuses 3 "no place for them; leave out what is no tensor \(--no-objects\), with the tensors in 'tuple', or write torch_dcp$" convert "$one" out/x
+succeeds 1 convert "$one" keeps --to torch_dcp
+succeeds 1 diff "$one" keeps
+grep -q "hold" errors && report "something is said of tensors that are carried in a tuple"
+succeeds 1 convert "$formats/dcp/torch-2.15/dtensor" leaves_lr --no-objects
+grep -q "hold" errors && report "a number is said to hold tensors"
+
 # plan warns of what convert refuses, in the same words, and of nothing where it does not.
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json
 nested=$formats/torch/torch-2.15/nested.pt
@@ -196,8 +212,10 @@ expects output "[f['file'] for f in d['convert']['files_written']]" "['__0_0.dis
 succeeds 1 convert "$nested" two --layout two.json --to torch_dcp
 checks=$((checks + 1))
 [ -e two/__1_0.distcp ] || report "plan names files that convert does not write"
-refuses 2 "one file holds whole tensors" plan --source "$nested" --target two.json --to npz
-refuses 2 "reshard plan: --to: zarr not in" plan --source "$nested" --target two.json --to zarr
+for to in npz huggingface unified_checkpoint zarr; do
+    refuses 2 "reshard plan: --to: $to not in \{megatron_torch_dist,paddle_flex,sharded_safetensors,torch_dcp\}" \
+        plan --source "$nested" --target two.json --to $to
+done
 echo '{"tensors": {"w": {"dtype": "F32", "shape": [1], "shards": [{"rank": 0, "offset": [0], "shape": [1]}]}}}' >one.json
 refuses 2 "one.json: --to is the format in which a checkpoint is written" plan --source one.json --target one.json --to torch_dcp
 

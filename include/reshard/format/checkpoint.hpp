@@ -53,6 +53,10 @@ RESHARD_DECL std::vector<std::string> names_of_read_formats();
 RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesystem::path const& path,
                                          safetensors_options const& options);
 
+/// True for a directory with a file that only the directory of a checkpoint has.
+RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
+                                          std::filesystem::path const& directory);
+
 /// True for the names that files with tensors, or lists of them, usually have.
 RESHARD_DECL bool may_hold_tensors(std::string_view name);
 

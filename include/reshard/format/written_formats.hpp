@@ -24,8 +24,11 @@ struct written_format {
     bool has_global_order = false; ///< as `layout::has_global_order`
     /// Null: safetensors, which are planned with more choices.
     checkpoint_plan (*plan)(layout const& target, file_choices const& choices) = nullptr;
+    bool is_whole = false; ///< of a directory, that it has whole tensors only
 
     bool is_file() const { return !ending.empty(); }
+    /// Whether a layout of shards can be written.
+    bool has_shards() const { return !is_file() && !is_whole; }
 };
 
 /// \throws error with errc::usage for a name that is none, which lists all

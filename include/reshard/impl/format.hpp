@@ -16,6 +16,7 @@
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/chunk_digests.ipp>
 #include <reshard/format/impl/delta_files.ipp>
+#include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/fused_text.ipp>
 #include <reshard/format/impl/json_document.ipp>
 #include <reshard/format/impl/layout_file.ipp>
@@ -30,6 +31,7 @@
 #include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/impl/save_record.ipp>
 #include <reshard/format/impl/save_record_text.ipp>
+#include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/impl/shard_writers.ipp>
 #include <reshard/format/impl/tensor_union.ipp>
 #include <reshard/format/impl/written_formats.ipp>

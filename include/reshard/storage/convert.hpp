@@ -45,6 +45,10 @@ private:
 /// \param format by its name; empty: safetensors
 RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format);
 
+/// Which values of a checkpoint hold tensors that are lost where values that are no tensors are
+/// left out; empty where none does, or where a warning was given when it was opened.
+RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source);
+
 } // namespace detail
 
 /// What a conversion may be told.

@@ -251,7 +251,8 @@ BOOST_AUTO_TEST_CASE(files_that_contradict_one_another_are_both_named) {
     BOOST_TEST(
         with_second(tensor_file("w", "[1,3]", 6)) ==
         "s2.safetensors: the file has no DCP_SHARDING_INFO, so where its tensors belong is not "
-        "known; there are 2 safetensors files and no model.safetensors.index.json");
+        "known; there are 2 safetensors files and no model.safetensors.index.json; give one of "
+        "them itself");
 }
 
 BOOST_AUTO_TEST_CASE(a_global_shape_of_too_many_elements_is_refused) {
@@ -304,6 +305,35 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
         "a: this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
         ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; say what it is by "
         "--from");
+}
+
+BOOST_AUTO_TEST_CASE(a_format_that_is_asked_for_is_one_that_there_is) {
+    test::temporary_directory const directory;
+    directory.write("x.safetensors", tensor_file("w", "[2]", 4));
+    safetensors_options options;
+    options.from = "safetensors";
+    BOOST_CHECK_NO_THROW(open_checkpoint(directory.path() / "x.safetensors", options));
+    options.from = "nonsense";
+    auto const says = [](error const& thrown) {
+        return thrown.code() == errc::usage &&
+               std::string(thrown.what())
+                   .starts_with("'nonsense' is no format that is read; "
+                                "there are deepspeed_universal, gguf, ");
+    };
+    BOOST_CHECK_EXCEPTION(open_checkpoint(directory.path() / "x.safetensors", options), error,
+                          says);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_a_checkpoint_is_not_taken_for_one_of_no_format) {
+    test::temporary_directory const directory;
+    directory.write("model.safetensors.index.json", "{}");
+    directory.write(".metadata", "");
+    BOOST_TEST(refusal(directory, errc::unsupported, "model.safetensors.index.json")
+                   .starts_with("model.safetensors.index.json: this is a file of a checkpoint of "
+                                "the format huggingface; give its directory, "));
+    BOOST_TEST(refusal(directory, errc::unsupported, ".metadata")
+                   .starts_with(".metadata: this "
+                                "is a file whose"));
 }
 
 namespace {

@@ -8,17 +8,16 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/delta_files.hpp>
-#include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/impl/checkpoint_reader.ipp>
+#include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
+#include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
-#include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
-#include <reshard/format/torch/deepspeed.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
@@ -100,8 +99,9 @@ inline std::string lost_metadata(std::vector<std::filesystem::path> const& all) 
             break;
         }
     }
-    return "this save " + writer + " is not finished, or lost " + lacking +
-           ", which is written last and says what is in " + shards + "; give another checkpoint";
+    return "this save " + writer + " is not finished, or lost " + lacking + ", which " +
+           (writer == theirs ? "" : "is written last and ") + "says what is in " + shards +
+           "; give another checkpoint";
 }
 
 /// What is wrong with a directory that has files of a checkpoint, and not all; nothing for any
@@ -114,7 +114,8 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
         return "zero has no PARAMETER/fp32.pt, which a Universal Checkpoint of DeepSpeed has for "
                "each parameter: ds_to_universal.py was not finished; run it again";
     std::string const of_ranks = names_among(all, [](std::string_view name) {
-        return name.starts_with("mp_rank_") || name.starts_with("zero_pp_rank_");
+        return name.ends_with(".pt") &&
+               (name.starts_with("mp_rank_") || name.starts_with("zero_pp_rank_"));
     });
     if (!of_ranks.empty())
         return "this is a checkpoint of DeepSpeed for its own ranks, with " + of_ranks +
@@ -125,6 +126,14 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
     return parts.empty() ? ""
                          : std::string(torch_index_name) +
                                " is missing, which says which tensors are in " + parts;
+}
+
+/// What a directory is that is no checkpoint, and what to give in its place.
+inline std::string no_checkpoint(file_store const& files, std::filesystem::path const& directory,
+                                 std::vector<std::filesystem::path> const& all) {
+    std::string const hint = directory_hint(files, directory, all);
+    return "this is " + found_instead(all) + ", not a checkpoint" +
+           (hint.empty() ? ", which has safetensors files" : "; " + hint);
 }
 
 inline checkpoint_files find_in_directory(file_store const& files,
@@ -146,8 +155,17 @@ inline checkpoint_files find_in_directory(file_store const& files,
         return found;
     if (std::string const text = lost_part(files, directory, all); !text.empty())
         fail(errc::corrupt_file, directory.string(), ": ", text);
-    fail(errc::unsupported, directory.string(), ": this is ", found_instead(all),
-         ", not a checkpoint, which has safetensors files");
+    fail(errc::unsupported, directory.string(), ": ", no_checkpoint(files, directory, all));
+}
+
+/// Refuses a file that says what is in others beside it, and one that such a file speaks of.
+inline void check_stands_alone(file_store const& files, std::filesystem::path const& path) {
+    std::filesystem::path const around =
+        path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    auto const seen = see_format(files, around);
+    if (seen && (path.filename() == seen->mark || path.extension() == ".distcp"))
+        fail(errc::unsupported, path.string(), ": this is a file of a checkpoint of the format ",
+             seen->format, "; give its directory, ", around.string());
 }
 
 /// What stands at `path`.
@@ -160,131 +178,13 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
         fail(errc::missing_file, path.string(), ": there is no such file or directory");
     if (files.find(path) == file_store::kind::directory)
         return find_in_directory(files, path, from);
-    if (path.extension() != ".safetensors" && from != "safetensors")
+    if (path.extension() != ".safetensors" && !is_safetensors(from)) {
+        check_stands_alone(files, path);
         fail(errc::unsupported, path.string(),
              ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
              ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; say what it is by --from");
-    return {checkpoint_kind::file, {path}};
-}
-
-/// What torch.distributed.checkpoint wrote. Where Megatron-Core did, and did not finish, what ranks
-/// have in common is there, and is not read.
-inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> files,
-                                            std::filesystem::path const& metadata) {
-    bool const is_unfinished =
-        files->find(metadata.parent_path() / megatron_common_name) == file_store::kind::file;
-    opened_checkpoint opened = open_dcp(std::move(files), metadata);
-    if (is_unfinished) {
-        opened.metadata.unread = {std::string(megatron_common_name)};
-        opened.metadata.unread_reason =
-            "is not read: this save of Megatron-Core is not finished, or lost metadata.json, "
-            "which is written last; give another checkpoint, or move that file away";
     }
-    return opened;
-}
-
-/// A format whose files are not safetensors: which file it begins with, and how it is opened.
-struct checkpoint_format {
-    std::string_view name; ///< that an opened checkpoint has of it
-    std::string_view file; ///< the end of its name, or the name of one in a directory
-    opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
-                              std::filesystem::path const& path);
-};
-
-inline constexpr checkpoint_format formats_of_files[] = {
-    {"torch_save", ".pt", open_torch_file},
-    {"torch_save", ".pth", open_torch_file},
-    {"torch_save", ".bin", open_torch_file},
-    {"torch_save", ".ckpt", open_torch_file},
-    {"npy", ".npy", open_npy},
-    {"npz", ".npz", open_npz},
-    {"gguf", ".gguf", open_gguf},
-    {"paddle_params", ".pdparams", open_paddle_file},
-    {"paddle_params", ".pdopt", open_paddle_file},
-};
-
-/// The first whose file is there counts.
-inline constexpr checkpoint_format formats_of_directories[] = {
-    {"", save_record_name, nullptr}, // safetensors, as in those that follow
-    {"huggingface", hf_index_name, nullptr},
-    {"huggingface", hf_single_name, nullptr},
-    {unified_format, master_index_name, nullptr},
-    {unified_format, master_single_name, nullptr},
-    {unified_format, optimizer_index_name, nullptr},
-    {unified_format, optimizer_single_name, nullptr},
-    {"megatron_torch_dist", megatron_metadata_name, open_torch_dist},
-    {"torch_dcp", dcp_metadata_name, open_dcp_directory},
-    {"torch_save", torch_index_name, open_torch_index},
-    {"torch_save", torch_file_name, open_torch_file},
-};
-
-RESHARD_DECL std::vector<std::string> names_of_read_formats() {
-    std::set<std::string> names{"safetensors", "sharded_safetensors", "paddle_flex",
-                                std::string(deepspeed_format)};
-    for (checkpoint_format const& format : formats_of_files)
-        names.emplace(format.name);
-    for (checkpoint_format const& format : formats_of_directories)
-        names.emplace(format.name);
-    names.erase("");
-    return {names.begin(), names.end()};
-}
-
-/// True for a format of safetensors files.
-inline bool is_safetensors(std::string_view format) { return format.ends_with("safetensors"); }
-
-/// Opens what is at `path`, where it is no safetensors files.
-///
-/// \param from the format that is wanted; empty: what there is
-inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store const> files,
-                                                   std::filesystem::path const& path,
-                                                   std::string_view from) {
-    if (is_safetensors(from))
-        return std::nullopt;
-    auto const is_file = [&](std::filesystem::path const& one) {
-        return files->find(one) == file_store::kind::file;
-    };
-    for (checkpoint_format const& format : formats_of_files)
-        if ((from.empty() ? path.extension() == format.file : from == format.name) && is_file(path))
-            return format.open(std::move(files), path);
-    for (checkpoint_format const& format : formats_of_directories)
-        if ((from.empty() || from == format.name) && is_file(path / format.file))
-            return format.open ? std::optional(format.open(std::move(files), path / format.file))
-                               : std::nullopt;
-    if (files->find(path) != file_store::kind::directory)
-        return std::nullopt;
-    if ((from.empty() || from == deepspeed_format) && is_deepspeed_universal(*files, path))
-        return open_deepspeed_universal(std::move(files), path);
-    if (auto const metadata = find_paddle_metadata(*files, path))
-        return open_paddle_flex(std::move(files), *metadata);
-    if (!find_gguf_files(*files, path).empty())
-        return open_gguf_directory(std::move(files), path);
-    return std::nullopt;
-}
-
-/// True for files that trainers keep beside a checkpoint: their arguments, and the states of a
-/// learning rate's schedule, a loss's scale and generators of random numbers, of each rank or of
-/// one. They have endings of files with tensors.
-///
-/// \par Source the trainers of PaddleNLP and of Hugging Face
-inline bool is_trainer_file(std::string_view name) {
-    constexpr std::string_view known[] = {"training_args.bin", "scheduler.pdparams",
-                                          "scaler.pdparams",   "scheduler.pt",
-                                          "scaler.pt",         "rng_state.pth"};
-    constexpr std::string_view of_ranks = "rng_state_";
-    return std::ranges::find(known, name) != std::end(known) ||
-           (name.starts_with(of_ranks) && name.ends_with(".pth"));
-}
-
-RESHARD_DECL bool may_hold_tensors(std::string_view name) {
-    if (is_trainer_file(name))
-        return false;
-    constexpr std::string_view endings[] = {
-        ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
-        ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
-    return name == save_record_name || name == megatron_metadata_name ||
-           name.ends_with(dcp_metadata_name) || // and those of PaddlePaddle, 0.metadata
-           std::any_of(std::begin(endings), std::end(endings),
-                       [&](std::string_view ending) { return name.ends_with(ending); });
+    return {checkpoint_kind::file, {path}};
 }
 
 RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened) {
@@ -330,10 +230,35 @@ inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     return opened;
 }
 
+/// Refuses a path that has no file by which the format is known that was asked for; it names the
+/// file, and what is there.
+///
+/// \throws error with errc::usage for a format that there is not, errc::unsupported
+inline void check_asked(file_store const& files, std::filesystem::path const& path,
+                        std::string const& format) {
+    auto const known = names_of_read_formats();
+    if (!std::ranges::binary_search(known, format))
+        fail(errc::usage, "'", format, "' is no format that is read; there are ", either_of(known));
+    if (!is_there(files, path) || has_marks(files, path, format))
+        return;
+    std::string const text = format + " was asked for, " + missing_marks(files, path, format);
+    if (auto const seen = see_format(files, path))
+        fail(errc::unsupported, path.string(), ": ", text, "; it looks like ", seen->format,
+             ", which ", seen->is_file ? "the end of its name says" : "has " + seen->mark);
+    if (files.find(path) == file_store::kind::file)
+        fail(errc::unsupported, path.string(), ": ", text);
+    auto const all = files.list(path);
+    std::string const lost = lost_part(files, path, all);
+    fail(errc::unsupported, path.string(), ": ", text, "; ",
+         lost.empty() ? no_checkpoint(files, path, all) : lost);
+}
+
 RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
                                           std::filesystem::path const& path,
                                           safetensors_options const& options) {
     std::string const& from = options.from;
+    if (!from.empty())
+        check_asked(*files, path, from);
     auto opened = open_other(files, path, from);
     if (!opened) {
         files = store_of_checkpoint(std::move(files), path);

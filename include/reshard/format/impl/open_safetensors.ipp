@@ -7,6 +7,7 @@
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/impl/checkpoint_reader.ipp>
+#include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
@@ -126,6 +127,8 @@ inline checkpoint_metadata open_unified(checkpoint_reader& reader,
     auto const model = find(unified_part::model);
     auto const masters = find(unified_part::master_weights);
     auto const optimizer = find(unified_part::optimizer);
+    if (!model)
+        check_no_model(reader.files(), directory);
     if (!model || !masters)
         reader.keep_weights();
     if (model)
@@ -159,15 +162,24 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
     return reader.take(has_parts ? "sharded_safetensors" : format);
 }
 
+/// Refuses a file of several that does not say where its tensors belong.
+[[noreturn]] inline void refuse_unsharded(std::filesystem::path const& path,
+                                          std::vector<std::filesystem::path> const& all) {
+    if (std::string const lost = lost_index(all); !lost.empty())
+        fail(errc::corrupt_file, path.parent_path().string(), ": ", lost);
+    fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
+         ", so where its tensors belong is not known; there ", all.size() == 1 ? "is " : "are ",
+         counted(all.size(), "safetensors file"), " and no ", hf_index_name, "; give ",
+         all.size() == 1 ? "the file" : "one of them", " itself");
+}
+
 inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
                                         std::vector<std::filesystem::path> const& paths) {
     file_counter counter;
     for (std::filesystem::path const& path : paths) {
         safetensors_header const header = reader.open(path);
         if (!is_sharded(header))
-            fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
-                 ", so where its tensors belong is not known; there are ", paths.size(),
-                 " safetensors files and no ", hf_index_name);
+            refuse_unsharded(path, paths);
         counter.add(header.metadata, path.string());
         reader.add_parts(header);
     }

@@ -21,7 +21,7 @@
 namespace reshard::detail {
 
 inline constexpr written_format written_formats[] = {
-    {"huggingface", "", false, false, nullptr},
+    {"huggingface", "", false, false, nullptr, true},
     {"megatron_torch_dist", "", true, true, plan_torch_dist},
     {"npy", ".npy", false, false, plan_npy},
     {"npz", ".npz", false, false, plan_npz},
@@ -30,7 +30,7 @@ inline constexpr written_format written_formats[] = {
     {"sharded_safetensors", "", false, false, nullptr},
     {"torch_dcp", "", true, true, plan_dcp},
     {"torch_save", ".pt", true, false, plan_torch_file},
-    {unified_format, "", false, false, plan_unified},
+    {unified_format, "", false, false, plan_unified, true},
 };
 
 RESHARD_DECL written_format const& written_format_of(std::string_view name) {

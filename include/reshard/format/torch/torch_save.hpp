@@ -57,6 +57,9 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 ///         more than 256 MiB of text would be made; else as `torch_archive`
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file);
 
+/// True for a value that has tensors somewhere in it; false where it cannot be read.
+RESHARD_DECL bool has_tensors(saved_object const& object);
+
 /// The tensors of the files that an index lists.
 ///
 /// \throws error with errc::missing_file for a file that is not there; errc::corrupt_file for a

@@ -10,6 +10,7 @@
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/megatron/torch_dist.hpp>
+#include <reshard/format/torch/torch_save.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -57,9 +58,39 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
+/// The keys of values that hold tensors, of which nothing was said when the checkpoint was opened.
+inline std::vector<std::string> objects_with_tensors(checkpoint const& source) {
+    std::vector<std::string> keys;
+    if (source.metadata().objects.empty() || !source.can_read_objects())
+        return keys;
+    try {
+        for (saved_object const& one : source.read_objects())
+            if (!one.is_common && has_tensors(one))
+                keys.push_back(one.key);
+    } catch (error const&) {
+        return {}; // some are of a kind that is not carried
+    }
+    return keys;
+}
+
+RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
+    auto const keys = objects_with_tensors(source);
+    if (keys.empty())
+        return {};
+    return source.metadata().path.string() + ": " +
+           first_and_more("'" + keys.front() + "'", keys.size()) +
+           (keys.size() == 1 ? " is no tensor, but holds some, which are lost with it"
+                             : " are no tensors, but hold some, which are lost with them") +
+           " (--no-objects)";
+}
+
 /// What to do about values that are no tensors: another format helps only where they can be read.
 inline std::string advice_on_objects(checkpoint const& source) {
-    return std::string("; leave out what is no tensor (--no-objects)") +
+    auto const keys = objects_with_tensors(source);
+    return "; leave out what is no tensor (--no-objects)" +
+           (keys.empty() ? ""
+                         : ", with the tensors in " +
+                               first_and_more("'" + keys.front() + "'", keys.size())) +
            (source.can_read_objects() ? ", or write torch_dcp or torch_save" : "");
 }
 

@@ -187,8 +187,7 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
 
 /// Refuses a layout where the format has whole tensors.
 inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
-    bool const is_whole = options.format == "huggingface" || options.format == unified_format;
-    if (is_whole && wanted)
+    if (wanted && !options.format.empty() && written_format_of(options.format).is_whole)
         fail(
             errc::usage, options.format,
             " has whole tensors, and a layout of shards is asked for; leave out the layout (a save "

@@ -102,6 +102,16 @@ inline std::string tensors_within(std::filesystem::path const& path,
            " some, which are not read: they are neither converted nor compared";
 }
 
+RESHARD_DECL bool has_tensors(saved_object const& object) {
+    try {
+        archive_file const bytes(object.archive, object.key);
+        torch_archive const archive(bytes, object.key, {0, object.archive.size()});
+        return tensor_search(archive).finds_in(archive.values().root());
+    } catch (error const&) {
+        return false; // of a class that is not read
+    }
+}
+
 /// Adds what a file has, and returns the names of its tensors, sorted.
 inline std::vector<std::string> add_torch_file(whole_tensors& all,
                                                std::filesystem::path const& path) {

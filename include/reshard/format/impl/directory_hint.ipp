@@ -1,0 +1,188 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_DIRECTORY_HINT_IPP
+#define RESHARD_FORMAT_IMPL_DIRECTORY_HINT_IPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/impl/seen_formats.ipp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reshard::detail {
+
+/// More entries of a directory are not looked at for a hint.
+inline constexpr std::size_t most_hint_entries = 64;
+
+/// What a form of Megatron-LM is that has a directory for each rank; nothing for any other.
+inline std::string hint_of_ranks(file_store const& files,
+                                 std::vector<std::filesystem::path> const& all) {
+    constexpr std::string_view names[] = {"model_optim_rng.pt", "model_rng.pt"};
+    std::string first;
+    std::size_t count = 0;
+    for (std::filesystem::path const& rank : all)
+        for (std::string_view const name : names)
+            if (rank.filename().string().starts_with("mp_rank_") &&
+                files.find(rank / name) == file_store::kind::file && count++ == 0)
+                first = (rank / name).string();
+    if (count == 0)
+        return {};
+    return "it is of Megatron-LM for its own ranks (--ckpt-format torch), which is not read; let "
+           "Megatron-LM convert it (--ckpt-convert-format torch_dist, --ckpt-convert-save), or "
+           "give the file of a rank, such as " +
+           first + (count == 1 ? ", which is the only one" : "");
+}
+
+/// The text of a short file without blanks around it, if it may be the name of something in a
+/// directory.
+inline std::string name_in_file(file_store const& files, std::filesystem::path const& path) {
+    constexpr std::uint64_t longest = 256;
+    open_file file = open_to_read(files, path);
+    if (file.bytes > longest)
+        return {};
+    std::string text = read_bytes(file, file.bytes);
+    constexpr std::string_view blanks = " \t\r\n";
+    text.erase(0, std::min(text.find_first_not_of(blanks), text.size()));
+    text.erase(text.find_last_not_of(blanks) + 1);
+    bool const is_plain = std::all_of(text.begin(), text.end(),
+                                      [](char c) { return c > ' ' && c <= '~' && c != '/'; });
+    return is_plain && text != "." && text != ".." ? text : std::string();
+}
+
+/// The directory that Megatron-LM makes for what it notes as its last iteration.
+inline std::string directory_of_iteration(std::string const& noted) {
+    constexpr std::size_t digits = 7;
+    bool const is_number = !noted.empty() && std::all_of(noted.begin(), noted.end(), [](char c) {
+        return c >= '0' && c <= '9';
+    });
+    if (!is_number)
+        return noted; // "release"
+    return "iter_" + std::string(digits - std::min(digits, noted.size()), '0') + noted;
+}
+
+/// The directory that was saved last, as a file beside it says.
+inline std::string hint_of_latest(file_store const& files, std::filesystem::path const& directory) {
+    constexpr std::string_view of_megatron = "latest_checkpointed_iteration.txt";
+    std::string lost;
+    for (std::string_view const name : {of_megatron, {"latest_universal"}, {"latest"}}) {
+        if (files.find(directory / name) != file_store::kind::file)
+            continue;
+        std::string const noted = name_in_file(files, directory / name);
+        if (noted.empty())
+            continue;
+        std::string const named = name == of_megatron ? directory_of_iteration(noted) : noted;
+        if (files.find(directory / named) == file_store::kind::directory)
+            return "give " + (directory / named).string() + ", which " + std::string(name) +
+                   " names";
+        if (lost.empty())
+            lost = std::string(name) + " names " + named + ", which is not there";
+    }
+    return lost;
+}
+
+/// What is in a directory and seems to be a checkpoint: directories, or else files.
+inline std::string hint_of_entries(file_store const& files,
+                                   std::vector<std::filesystem::path> const& all) {
+    for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {
+        bool const is_file = kind == file_store::kind::file;
+        std::string text;
+        std::size_t others = 0;
+        for (std::size_t i = 0; i < std::min(all.size(), most_hint_entries); ++i) {
+            if (files.find(all[i]) != kind ||
+                (is_file && !may_hold_tensors(all[i].filename().string())))
+                continue;
+            auto const seen = see_format(files, all[i]);
+            if (seen && text.empty())
+                text = "give " + all[i].string() + (is_file ? " itself" : "") +
+                       ", which looks like " + seen->format;
+            else if (seen)
+                ++others;
+        }
+        if (!text.empty())
+            return text + (others == 0   ? ""
+                           : others == 1 ? ", or the other one"
+                                         : ", or one of " + std::to_string(others) + " others");
+    }
+    return {};
+}
+
+/// What somebody probably meant who gave `directory`, which is no checkpoint: the directory that a
+/// file in it names as the last one saved, others in it that are checkpoints, a file in it that is
+/// one, or what makes a readable checkpoint of it; nothing where that is not known.
+///
+/// Never fails, and reads names and one short file only.
+///
+/// \param all what is in the directory
+/// \par Source `latest_checkpointed_iteration.txt` and `mp_rank_00/model_optim_rng.pt` of
+///             Megatron-LM, `latest` of DeepSpeed and `latest_universal` of its ds_to_universal.py
+inline std::string directory_hint(file_store const& files, std::filesystem::path const& directory,
+                                  std::vector<std::filesystem::path> const& all) {
+    try {
+        if (std::string text = hint_of_ranks(files, all); !text.empty())
+            return text;
+        std::string latest = hint_of_latest(files, directory);
+        if (latest.starts_with("give "))
+            return latest;
+        std::string entries = hint_of_entries(files, all);
+        return entries.empty() ? latest : entries;
+    } catch (error const&) {
+        return {}; // a directory that cannot be looked into is no reason for another error
+    }
+}
+
+/// `0` of `3_0.safetensors`, as PaddlePaddle names a file of rank 3; nothing for any other name.
+inline std::string save_of_paddle(std::string_view name) {
+    auto const digits = [&](std::size_t begin) {
+        std::size_t const end = std::min(name.find_first_not_of("0123456789", begin), name.size());
+        return name.substr(begin, end - begin);
+    };
+    std::string_view const rank = digits(0);
+    if (rank.empty() || !name.substr(rank.size()).starts_with('_'))
+        return {};
+    std::string_view const save = digits(rank.size() + 1);
+    bool const is_all = name.substr(rank.size() + 1 + save.size()) == ".safetensors";
+    return is_all ? std::string(save) : std::string();
+}
+
+/// `model` of `model-00001-of-00002.safetensors`; nothing for any other name.
+inline std::string part_of_index(std::string_view name) {
+    std::size_t const of = name.find("-of-");
+    std::size_t const number = of == name.npos ? of : name.rfind('-', of - 1);
+    return number == name.npos || of == 0 ? std::string() : std::string(name.substr(0, number));
+}
+
+/// Which file is not there that says what is in safetensors files, by their names; nothing where
+/// these do not tell.
+inline std::string lost_index(std::vector<std::filesystem::path> const& paths) {
+    std::string const first = paths.front().filename().string();
+    std::string const all = first_and_more("'" + first + "'", paths.size());
+    if (std::string const save = save_of_paddle(first); !save.empty())
+        return "this save of PaddlePaddle is not finished, or lost " + save +
+               ".metadata, which says what is in " + all + "; give another checkpoint";
+    if (std::string const part = part_of_index(first); !part.empty())
+        return part + ".safetensors.index.json is missing, which says which tensors are in " + all;
+    return {};
+}
+
+/// Refuses a directory in which there are files of a model without their index, whose tensors would
+/// be left out of a Unified Checkpoint.
+inline void check_no_model(file_store const& files, std::filesystem::path const& directory) {
+    std::vector<std::filesystem::path> parts;
+    for (std::filesystem::path const& path : files.list(directory))
+        if (path.extension() == ".safetensors" &&
+            part_of_index(path.filename().string()) == "model")
+            parts.push_back(path);
+    if (!parts.empty())
+        fail(errc::corrupt_file, directory.string(), ": ", lost_index(parts));
+}
+
+} // namespace reshard::detail
+
+#endif

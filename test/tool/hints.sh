@@ -1,0 +1,111 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# What is no checkpoint, or not of the format that was asked for: the tool says what to give in its place.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+formats=$data/formats
+dcp=$formats/dcp/torch-2.15/one_process
+nested=$formats/torch/torch-2.15/nested.pt
+
+# hints PATTERN ARGUMENT...: inspect refuses it so, and with nothing behind that.
+hints() {
+    local pattern=$1
+    shift
+    refuses 3 "$pattern\$" inspect "$@"
+}
+
+# A format that was asked for and is not there: what it is known by, and what is there.
+looks="in this directory; it looks like torch_dcp, which has .metadata"
+hints ": torch_save was asked for, and there is no pytorch_model.bin.index.json or pytorch_model.bin $looks" "$dcp" --from torch_save
+hints ": huggingface was asked for, and there is no model.safetensors.index.json or model.safetensors $looks" "$dcp" --from huggingface
+hints ": megatron_torch_dist was asked for, and there is no metadata.json $looks" "$dcp" --from megatron_torch_dist
+hints ": paddle_flex was asked for, and there is no 0.metadata $looks" "$dcp" --from paddle_flex
+hints ": deepspeed_universal was asked for, and there is no zero/PARAMETER/fp32.pt $looks" "$dcp" --from deepspeed_universal
+hints ": gguf was asked for, and there is no [*].gguf $looks" "$dcp" --from gguf
+hints ": npy was asked for, which is a file, and this is a directory; it looks like torch_dcp, which has .metadata" "$dcp" --from npy
+hints ": torch_dcp was asked for, which is a directory with .metadata, and this is a file; it looks like torch_save, which the end of its name says" \
+    "$nested" --from torch_dcp
+hints ": huggingface was asked for, .* it looks like paddle_flex, which has 0.metadata" \
+    "$formats/paddle/paddle-3.3/safetensors" --from huggingface
+hints ": huggingface was asked for, .* it looks like unified_checkpoint, which has master_weights.safetensors.index.json" \
+    "$formats/unified/masters_alone" --from huggingface
+cp "$nested" unnamed
+hints "^unnamed: torch_dcp was asked for, which is a directory with .metadata, and this is a file" unnamed --from torch_dcp
+hints "^nothing: there is no such file or directory" nothing --from torch_dcp
+succeeds 1 inspect unnamed --from torch_save
+succeeds 1 inspect "$formats/megatron/core-0.16/torch_dist" --from torch_dcp
+for from in huggingface unified_checkpoint; do
+    succeeds 1 inspect "$formats/unified/all_three" --from $from
+done
+
+# One file of many, which is not the whole.
+for file in .metadata __0_0.distcp; do
+    hints "$file: this is a file of a checkpoint of the format torch_dcp; give its directory, .*one_process" "$dcp/$file"
+done
+
+# Megatron-LM's form for its own ranks, and what was saved last.
+mkdir -p megatron/iter_0000010/mp_rank_0{0,1}
+for rank in 0 1; do
+    cp "$nested" megatron/iter_0000010/mp_rank_0$rank/model_optim_rng.pt
+done
+echo 10 >megatron/latest_checkpointed_iteration.txt
+give="of Megatron-LM for its own ranks .*, or give the file of a rank, such as megatron/iter_0000010/mp_rank_00/model_optim_rng.pt"
+hints "^megatron: .* not a checkpoint; give megatron/iter_0000010, which latest_checkpointed_iteration.txt names" megatron
+hints "$give" megatron/iter_0000010
+hints ": torch_dcp was asked for, and there is no .metadata in this directory; this is .* $give" megatron/iter_0000010 --from torch_dcp
+rm -r megatron/iter_0000010/mp_rank_01
+hints "$give, which is the only one" megatron/iter_0000010
+echo release >megatron/latest_checkpointed_iteration.txt
+hints "; latest_checkpointed_iteration.txt names release, which is not there" megatron
+mkdir megatron/release
+hints "; give megatron/release, which latest_checkpointed_iteration.txt names" megatron
+for text in "../.." $'a\nb' "" "$(printf 1%.0s {1..300})"; do
+    echo "$text" >megatron/latest_checkpointed_iteration.txt
+    hints "not a checkpoint, which has safetensors files" megatron
+done
+
+# DeepSpeed's.
+mkdir deepspeed
+cp -r "$formats/deepspeed/ds-0.19/zero_1" deepspeed/global_step1_universal
+printf global_step1 >deepspeed/latest
+hints "; give deepspeed/global_step1_universal, which looks like deepspeed_universal" deepspeed
+mkdir deepspeed/global_step1
+hints "; give deepspeed/global_step1, which latest names" deepspeed
+printf global_step1_universal >deepspeed/latest_universal
+hints "; give deepspeed/global_step1_universal, which latest_universal names" deepspeed
+
+# Directories of checkpoints, and files that are one each; what a trainer keeps beside is none.
+mkdir steps
+cp -r "$dcp" steps/step_1
+hints "; give steps/step_1, which looks like torch_dcp" steps
+cp -r "$dcp" steps/step_2
+hints "; give steps/step_1, which looks like torch_dcp, or the other one" steps
+cp -r "$dcp" steps/step_3
+hints "; give steps/step_1, which looks like torch_dcp, or one of 2 others" steps
+mkdir files
+cp "$nested" files/scheduler.pt
+hints "^files: this is a directory with 'scheduler.pt', not a checkpoint, which has safetensors files" files
+cp "$formats/paddle/paddle-3.3/model.pdparams" files
+hints "; give files/model.pdparams itself, which looks like paddle_params" files
+cp "$nested" files
+hints "; give files/model.pdparams itself, which looks like paddle_params, or the other one" files
+
+# Safetensors files without the one that says what is in them.
+cp -r "$formats/paddle/paddle-3.3/safetensors" paddle
+rm paddle/0.metadata
+hints "^paddle: this save of PaddlePaddle is not finished, or lost 0.metadata, which says what is in '0_0.safetensors' and 3 more; give another checkpoint" paddle
+cp -r "$formats/unified/all_three" unified
+rm unified/model.safetensors.index.json
+lost="model.safetensors.index.json is missing, which says which tensors are in 'model-00001-of-00002.safetensors' and 1 more"
+hints "^unified: $lost" unified
+rm unified/{optimizer,master}*
+hints "^unified: $lost" unified
+mkdir alone
+cp "$formats/unified/single_files/model.safetensors" alone/x.safetensors
+unknown="the file has no DCP_SHARDING_INFO, so where its tensors belong is not known"
+hints "^alone/x.safetensors: $unknown; there is 1 safetensors file and no model.safetensors.index.json; give the file itself" alone
+cp alone/x.safetensors alone/y.safetensors
+hints "^alone/x.safetensors: $unknown; there are 2 safetensors files and no model.safetensors.index.json; give one of them itself" alone
+
+conclude
