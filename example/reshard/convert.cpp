@@ -90,7 +90,9 @@ convert_report run_convert(processes const& world, convert_command const& option
         if (options.verify && is_of_others)
             fail(errc::usage, "--verify compares digests, which ", format,
                  " does not have; compare by reshard diff --data");
-        all = make_sound_job(source.files_layout(), options.files);
+        job_files files = options.files;
+        files.objects = object_keys(source.metadata());
+        all = make_sound_job(source.files_layout(), files);
         if (world.rank() == 0)
             say_notes(all, options.files);
         warnings += count_warnings(all);
@@ -115,6 +117,7 @@ convert_report run_convert(processes const& world, convert_command const& option
                               .verify = !options.no_verify,
                               .carry = !options.no_carry,
                               .objects = !options.no_objects,
+                              .object_names = all.written.object_names,
                               .cut_fused = options.files.cut_fused};
     return with_files(options.files, [&] {
         return world.mpi() ? convert(*world.mpi(), source, options.target, how)
@@ -154,6 +157,10 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     });
     if (options.verify)
         read_again(world, options);
+    if (world.rank() == 0 && !options.files.casts.empty() &&
+        std::ranges::count(report.carried, "config.json") > 0)
+        note("config.json was copied as it is, with the data type (dtype, torch_dtype) from before "
+             "--cast");
     if (world.rank() == 0 && !options.base.empty())
         note(reuse_text(report, options.base));
     std::string const headline = headline_of(options.target, options.files.source, report.keys) +

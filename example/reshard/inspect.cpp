@@ -207,7 +207,8 @@ std::string alias_text(checkpoint_metadata const& checkpoint) {
 
 /// \pre `checkpoint` is without its aliases as tensors
 std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
-    layout const held = layout_of(checkpoint);
+    layout held = layout_of(checkpoint);
+    held.has_global_order = false; // as it is cut in the files, and not as programs see it
     std::string text =
         checkpoint.path.string() + ": " + bold(checkpoint.format) +
         (checkpoint.version.empty() ? "" : " " + detail::printable(checkpoint.version)) + ", " +

@@ -120,9 +120,11 @@ aoa::expansion expand_program(aoa::program const& written, catalog const& source
 /// A program with casts behind it, of all that it yields and that is to be another data type.
 aoa::program with_casts(job& all, aoa::program const& written, catalog const& source,
                         job_files const& files) {
+    if (runs_backwards(files) && files.target.empty())
+        return aoa::program(written); // see `cast_backwards`
     if (runs_backwards(files))
-        fail(errc::usage, "reshard: --cast is done behind a program, and this one (", files.program,
-             ") is run backwards; cast in a second conversion");
+        fail(errc::usage, "reshard: --cast with a layout is done behind a program, and this one (",
+             files.program, ") is run backwards; cast in a second conversion");
     all.expanded = expand_program(written, source, nullptr, files);
     check_known(all, source, files);
     all.written.keeps.reset();
@@ -390,9 +392,13 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
 }
 
 /// How many errors there are besides the first.
-std::string others_of(std::vector<aoa::finding> const& findings) {
+///
+/// \param is_checkable whether `check` takes such a program
+std::string others_of(std::vector<aoa::finding> const& findings, bool is_checkable) {
     auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) - 1;
-    return count == 0 ? "" : "\n(and " + std::to_string(count) + " more; reshard check shows all)";
+    return count == 0 ? ""
+                      : "\n(and " + std::to_string(count) + " more" +
+                            (is_checkable ? "; reshard check shows all)" : ")");
 }
 
 /// Throws the first error of a job that has one.
@@ -403,7 +409,8 @@ std::string others_of(std::vector<aoa::finding> const& findings) {
         !is_placed(first) && first.code == name(errc::unknown_key) && !all.verdict.raise.empty();
     if (is_judged)
         fail(code, files.target + ": " + detail::describe(all.verdict.raise));
-    fail(code, report_of(all.code(), first, files).text + others_of(findings));
+    fail(code, report_of(all.code(), first, files).text +
+                   others_of(findings, !has_renames(files) && files.casts.empty()));
 }
 
 } // namespace
@@ -417,12 +424,28 @@ std::vector<aoa::finding> job::findings() const {
 
 namespace {
 
+/// Adds casts to a program that was turned round.
+void cast_backwards(job& all, catalog const& source, job_files const& files) {
+    std::string const casts = cast_statements(files, exports_of(all.expanded, source, files));
+    std::string text;
+    for (std::string const& line : aoa::print_lines(
+             all.code(), [&](std::string_view key) { return source.find(key) != nullptr; }))
+        text += line + "\n";
+    auto findings = std::move(all.expanded.findings);
+    all.expanded =
+        aoa::expand_all(aoa::parse(text + casts, files.program), source, nullptr, files.expanding);
+    all.expanded.findings.insert(all.expanded.findings.begin(), findings.begin(), findings.end());
+    all.written.text += "\n# and then:\n" + casts;
+}
+
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
     all.expanded = expand_program(read_program(all, from, files), from, nullptr, files);
     check_known(all, from, files);
+    if (!files.casts.empty() && runs_backwards(files) && all.expanded.is_complete)
+        cast_backwards(all, from, files);
     refuse_scattered(all.expanded, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);

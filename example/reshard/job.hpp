@@ -11,6 +11,7 @@
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/strictness.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct job_files {
     std::vector<std::string> names = {};    ///< tables for names that the target has otherwise
     std::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
     std::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
+    std::vector<std::string> objects = {};  ///< keys of the source's values that are no tensors
     bool partial = false;         ///< the target's shards may share elements, and leave some out
     std::string strict;           ///< the name of a strictness, or empty
     bool strict_warnings = false; ///< a warning is refused
@@ -44,6 +46,8 @@ struct job_files {
 struct program_source {
     std::string text;
     std::string note; ///< what a person should know of it, or nothing
+    /// Of values that are no tensors: new names by old ones.
+    std::map<std::string, std::string> object_names = {};
     /// Of a text that says what it is for: patterns of tensors that its statements do not name.
     /// Then all others have to be named.
     std::optional<std::vector<std::string>> keeps = {};

@@ -178,7 +178,10 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     stopwatch const watch;
     detail::memory_watch const memory;
     source_spec const source = read_source(options.files.source, options.files.reading);
-    job all = make_sound_job(source.held, options.files);
+    job_files files = options.files;
+    if (source.checkpoint)
+        files.objects = object_keys(*source.checkpoint);
+    job all = make_sound_job(source.held, files);
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
         say_lost(source, options);

@@ -314,12 +314,13 @@ program_source read_program_text(job_files const& files, catalog const& source) 
              " is for programs with gaps, as those of reshard programs, which begin with '",
              program_line, "'");
     if (!has_gaps)
-        return {text, {}};
+        return {.text = text, .note = {}};
     program_values values(files);
     gap_filler filler(files, source, values);
     std::string filled_text = filler.fill(text);
     values.check_used();
-    return {std::move(filled_text), values.note(), std::move(filler).keeps()};
+    return {
+        .text = std::move(filled_text), .note = values.note(), .keeps = std::move(filler).keeps()};
 }
 
 bool runs_backwards(job_files const& files) {

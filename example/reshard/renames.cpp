@@ -3,6 +3,7 @@
 #include "renames.hpp"
 #include "report.hpp"
 
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -26,8 +28,26 @@ using namespace reshard;
 
 namespace {
 
+/// A statement on names as the command line has them, with `$LAYER_ID` where a number stands.
 std::string statement_of(std::string_view from, std::string_view to) {
-    return "\"" + std::string(from) + "\" -> \"" + std::string(to) + "\"\n";
+    return detail::words("\"", from, "\" -> \"", to, "\"\n");
+}
+
+/// A key as a statement names it, whatever its characters are.
+///
+/// \throws error with errc::unsupported for one that no quotes hold
+std::string literal(std::string const& key, std::string_view where) {
+    bool const has_quote = key.find('\'') != key.npos;
+    if (key.empty() || key.find_first_of("\r\n") != key.npos ||
+        (has_quote && key.find_first_of("$*\"") != key.npos))
+        fail(errc::unsupported, where, ": '", key,
+             "' is a key that no statement can name; leave it out (--without)");
+    return key == "_" ? "\"_\"" : aoa::detail::quoted_name(key);
+}
+
+std::string literal_statement(std::string const& from, std::string const& to,
+                              std::string_view where, std::string_view ending = {}) {
+    return detail::words(literal(from, where), " -> ", literal(to, where), ending, "\n");
 }
 
 bool is_file(std::string const& rename) {
@@ -39,13 +59,15 @@ using rename_pair = std::pair<std::string, std::string>;
 
 /// Refuses a name that could end the text of a statement.
 void check_quotable(std::string const& name, std::string const& where) {
-    if (name.empty() || name == "_" || name.find_first_of("\"\n\r\\") != name.npos)
+    if (name.empty() || name == "_" || name.find_first_of("\"\n\r") != name.npos)
         fail(errc::usage, where, ": '", name,
              "' is no name that can be renamed; rename it in a program");
 }
 
-/// Refuses renames that depend on one another: they are done one after the other.
-void check_independent(std::vector<rename_pair> const& all) {
+/// Refuses renames that depend on one another, since they are done one after the other, and one to
+/// the name of what stays.
+void check_independent(std::vector<rename_pair> const& all,
+                       std::set<std::string, std::less<>> const& keys) {
     std::map<std::string_view, rename_pair const*> by_old, by_new;
     for (rename_pair const& one : all)
         by_old.emplace(one.first, &one);
@@ -59,6 +81,9 @@ void check_independent(std::vector<rename_pair> const& all) {
         check(one, by_new.emplace(one.second, &one).first->second, "', and so is '");
         if (auto const renamed = by_old.find(one.second); renamed != by_old.end())
             check(one, renamed->second, "', which is renamed too: '");
+        if (one.first != one.second && keys.contains(one.second))
+            fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second,
+                 "', and the source has that as well; leave one of them out (--without)");
     }
 }
 
@@ -90,6 +115,7 @@ std::vector<rename_pair> pairs_of(std::string const& rename) {
 }
 
 constexpr std::string_view anything = "**";
+constexpr std::string_view no_cast = "keep";
 
 /// A name with `**` in it: what is before and behind.
 struct name_around {
@@ -109,7 +135,7 @@ name_around around_anything(std::string_view name, rename_pair const& rename) {
 /// Adds a rename for each key of the source that has the form of one with `**`, and that no other
 /// renames.
 void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& rename,
-                            catalog const& source) {
+                            std::set<std::string, std::less<>> const& keys) {
     auto const from = around_anything(rename.first, rename);
     auto const to = around_anything(rename.second, rename);
     std::set<std::string_view> known;
@@ -117,8 +143,7 @@ void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& re
         known.insert(other.first);
     std::vector<rename_pair> added;
     bool has_matched = false;
-    for (catalog_entry const& entry : source) {
-        std::string_view const key = entry.key;
+    for (std::string_view const key : keys) {
         if (key.size() < from.before.size() + from.behind.size() || !key.starts_with(from.before) ||
             !key.ends_with(from.behind))
             continue;
@@ -127,33 +152,30 @@ void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& re
             key.substr(from.before.size(), key.size() - from.before.size() - from.behind.size());
         std::string renamed = detail::words(to.before, same, to.behind);
         if (!known.contains(key) && renamed != key)
-            added.emplace_back(entry.key, std::move(renamed));
+            added.emplace_back(key, std::move(renamed));
     }
     if (!has_matched)
         fail(errc::unknown_key, "--rename: no key of the source matches '", rename.first, "'");
-    for (rename_pair& pair : added) {
-        check_quotable(pair.first, "--rename");
-        check_quotable(pair.second, "--rename");
-    }
     std::ranges::move(added, std::back_inserter(all));
 }
 
 /// All renames, those with `**` last: what names a key counts before what matches it.
-std::vector<rename_pair> all_renames(std::vector<std::string> const& texts, catalog const& source) {
+std::vector<rename_pair> all_renames(std::vector<std::string> const& texts,
+                                     std::set<std::string, std::less<>> const& keys) {
     std::vector<rename_pair> all, of_patterns;
     for (std::string const& text : texts)
         for (rename_pair& rename : pairs_of(text))
             (rename.first.find(anything) == rename.first.npos ? all : of_patterns)
                 .push_back(std::move(rename));
     for (rename_pair const& rename : of_patterns)
-        add_renames_of_pattern(all, rename, source);
+        add_renames_of_pattern(all, rename, keys);
     return all;
 }
 
 /// `PATTERN=DTYPE`, and whether a tensor matched.
 struct cast_pattern {
     key_pattern pattern;
-    data_type dtype;
+    std::optional<data_type> dtype; ///< nothing: it stays what it is
     bool has_matched = false;
 };
 
@@ -165,7 +187,7 @@ bool is_floating(data_type dtype) {
 /// \pre `complaint_about_cast(text)` is empty
 cast_pattern cast_of(std::string const& text) {
     std::size_t const sign = text.rfind('=');
-    return {key_pattern(text.substr(0, sign)), *data_type_from_name(text.substr(sign + 1))};
+    return {key_pattern(text.substr(0, sign)), data_type_from_name(text.substr(sign + 1))};
 }
 
 /// The last pattern that matches a tensor of floating point, or null.
@@ -187,15 +209,23 @@ bool has_renames(job_files const& files) { return files.program == renames_progr
 program_source program_of_renames(job_files const& files, catalog const& source,
                                   std::vector<std::string> const& wanted) {
     program_source program;
-    std::vector<rename_pair> const renames = all_renames(files.renames, source);
-    check_independent(renames);
+    std::set<std::string, std::less<>> keys(files.objects.begin(), files.objects.end());
+    for (catalog_entry const& entry : source)
+        keys.insert(entry.key);
+    std::vector<rename_pair> const renames = all_renames(files.renames, keys);
+    check_independent(renames, keys);
     for (auto const& [from, to] : renames)
-        program.text += statement_of(from, to);
+        if (source.find(from))
+            program.text += literal_statement(from, to, "--rename");
+        else if (keys.contains(from))
+            program.object_names.emplace(from, to);
+        else
+            program.text += statement_of(from, to);
     std::vector<std::string> lacking = wanted;
     for (std::string const& name : files.names) {
         auto const renamed = model::renamed_by(model::find_name_table(name), lacking, source);
         for (model::renamed_key const& one : renamed) {
-            program.text += statement_of(one.stored, one.wanted);
+            program.text += literal_statement(one.stored, one.wanted, "--names");
             std::erase(lacking, one.wanted);
         }
         program.note += std::string(program.note.empty() ? "" : "; ") + "by the names of '" + name +
@@ -207,6 +237,13 @@ program_source program_of_renames(job_files const& files, catalog const& source,
     return program;
 }
 
+std::vector<std::string> object_keys(checkpoint_metadata const& source) {
+    std::vector<std::string> keys;
+    for (detail::checkpoint_object const& object : source.objects)
+        keys.push_back(object.key);
+    return keys;
+}
+
 std::string cast_statements(job_files const& files, catalog const& yielded) {
     std::vector<cast_pattern> casts;
     for (std::string const& text : files.casts)
@@ -214,18 +251,17 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
     std::string text;
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
-        if (!last || last->dtype == entry.dtype)
+        if (!last || !last->dtype || *last->dtype == entry.dtype)
             continue;
         if (bits(entry.dtype) < 16)
             fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),
-                 ", and a cast does not apply scales; give patterns that do not match it");
-        check_quotable(entry.key, "--cast");
-        text += detail::words("\"", entry.key, "\" -> \"", entry.key, "\", dtype=\"",
-                              name(last->dtype), "\"\n");
+                 ", and a cast does not apply scales; let it be (--cast '", entry.key, "=keep')");
+        text += literal_statement(entry.key, entry.key, "--cast",
+                                  detail::words(", dtype=\"", name(*last->dtype), "\""));
     }
     for (cast_pattern const& cast : casts)
         if (!cast.has_matched)
-            fail(errc::unknown_key, "--cast: no tensor of floating point matches '",
+            fail(errc::unknown_key, "--cast: no tensor of floating point that is written matches '",
                  cast.pattern.text(), "'");
     return text;
 }
@@ -250,13 +286,14 @@ std::string complaint_about_rename(std::string const& text) {
 
 std::string complaint_about_cast(std::string const& text) {
     std::size_t const sign = text.rfind('=');
-    auto const dtype =
-        sign == text.npos || sign == 0 ? std::nullopt : data_type_from_name(text.substr(sign + 1));
-    return dtype && is_floating(*dtype) && bits(*dtype) >= 16
+    bool const is_pair = sign != text.npos && sign > 0;
+    std::string const to = is_pair ? text.substr(sign + 1) : "";
+    auto const dtype = data_type_from_name(to);
+    return to == no_cast || (dtype && is_floating(*dtype) && bits(*dtype) >= 16)
                ? ""
                : "'" + text +
                      "' is no pattern of keys and a data type; write '**=bfloat16', with bfloat16, "
-                     "float16, float32 or float64";
+                     "float16, float32, float64 or keep";
 }
 
 std::string complaint_about_names(std::string const& name) {

@@ -5,6 +5,7 @@
 
 #include "job.hpp"
 
+#include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <string>
@@ -22,11 +23,14 @@ inline constexpr std::string_view renames_program = "--names, --rename and --cas
 bool has_renames(job_files const& files);
 
 /// The statements of `--cast` for tensors that a program yields: of those of floating point, each
-/// gets the data type of the last pattern that matches it.
+/// gets the data type of the last pattern that matches it, or keeps its own.
 ///
 /// \throws error with errc::unknown_key for a pattern that matches none of them; with
 ///         errc::unsupported for elements of less than 16 bits, whose scales a cast does not apply
 std::string cast_statements(job_files const& files, reshard::catalog const& yielded);
+
+/// The keys of values that are no tensors.
+std::vector<std::string> object_keys(reshard::checkpoint_metadata const& source);
 
 /// The statements, and a note of what the tables of names have found.
 ///

@@ -175,6 +175,8 @@ grep -q "^warning: $within" errors || { report "diff does not warn of tensors in
 succeeds 1 inspect within.pt
 grep -q "^warning: $within" errors || { report "inspect does not warn of tensors in a deque" && cat errors; }
 refuses 3 "1 warning" convert within.pt refused --no-objects --strict-warnings
+succeeds 1 convert within.pt selected --only w --strict-warnings
+succeeds 1 convert within.pt excluded --to torch_dcp --without hist --without ns --strict-warnings
 succeeds 1 inspect within_one.pt
 grep -q "within_one.pt: 'hist' is no tensor, but holds some" errors || report "one value that holds tensors is not named"
 

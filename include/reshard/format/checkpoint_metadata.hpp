@@ -97,8 +97,10 @@ struct checkpoint_tensor {
 struct checkpoint_object {
     std::string key;
     holder_t file = 0;
-    byte_run bytes;       ///< of the file
-    bool is_none = false; ///< as far as it is known
+    byte_run bytes;             ///< of the file
+    bool is_none = false;       ///< as far as it is known
+    bool holds_tensors = false; ///< within it, where they have no keys and are not read
+    bool is_common = false;     ///< is a part of what ranks have in common, which is one file
 
     bool operator==(checkpoint_object const&) const = default;
 };

@@ -68,7 +68,7 @@ public:
     RESHARD_DECL void add_alias(std::string alias, std::string const& key);
 
     /// Adds a value of the last file that is no tensor.
-    RESHARD_DECL void add_object(std::string key, bool is_none = false);
+    RESHARD_DECL void add_object(std::string key, bool is_none = false, bool holds_tensors = false);
 
     /// Adds to what was noticed; a text begins with its file.
     void warn(std::string text) { result_.warnings.push_back(std::move(text)); }

@@ -73,8 +73,11 @@ struct convert_options {
     /// copied beside the new checkpoint, unless that is one file.
     bool carry = true;
     /// Values of the source that are no tensors are carried to formats that have a place for them
-    /// (`torch_dcp`, `megatron_torch_dist`); for others they are an error. Else they are left out.
+    /// (`torch_dcp`, `megatron_torch_dist`, `torch_save`); for others they are an error. Else they
+    /// are left out.
     bool objects = true;
+    /// New keys of such values, by those that they have; no other value has one of these.
+    std::map<std::string, std::string> object_names = {};
     /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
     /// program does not yield is an error, and what `wanted` does not have is not written.
     std::optional<strictness> strict = {};

@@ -214,9 +214,24 @@ inline std::vector<std::string> other_tensors(file_store const& files,
     return others;
 }
 
+/// That values hold tensors which are not found by name; nothing where none does.
+inline std::string tensors_within(checkpoint_metadata const& found) {
+    std::vector<std::string> keys;
+    for (checkpoint_object const& object : found.objects)
+        if (object.holds_tensors)
+            keys.push_back("'" + object.key + "'");
+    if (keys.empty())
+        return {};
+    return found.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
+           (keys.size() == 1 ? " is no tensor, but holds" : " are no tensors, but hold") +
+           " some, which are not read: they are neither converted nor compared";
+}
+
 /// Says what is left out when the tensors are read, so that it is not lost unseen.
 inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     checkpoint_metadata& found = opened.metadata;
+    if (std::string text = tensors_within(found); !text.empty())
+        found.warnings.push_back(std::move(text));
     if (auto const others = other_tensors(*opened.files, found); !others.empty())
         found.warnings.push_back(found.path.string() + ": " +
                                  first_and_more(others.front(), others.size()) +

@@ -33,13 +33,14 @@ public:
     }
 
     /// Refuses a pattern that matched none of the keys, which may be misspelt.
-    void check_matched(checkpoint_metadata const& found, std::string const& first) const {
+    void check_matched(checkpoint_metadata const& found, std::string const& first,
+                       std::size_t count) const {
         for (auto const* const patterns : {&only_, &without_})
             for (auto const& [pattern, has_matched] : *patterns)
                 if (!has_matched)
                     fail(errc::unknown_key, found.path.string(), ": no key matches '",
-                         pattern.text(), "'; the first of them is '", first,
-                         "', and reshard inspect --all shows all");
+                         pattern.text(), "'; ", first_and_more("'" + first + "'", count),
+                         count == 1 ? " is there" : " are there");
     }
 
 private:
@@ -104,20 +105,41 @@ inline void select_unread(checkpoint_metadata& found, key_selection& selection) 
     found.unread_keys = std::move(keys);
 }
 
+/// Says that what ranks have in common is not taken apart.
+inline void warn_of_common(checkpoint_metadata& found, key_selection& selection) {
+    std::vector<std::string> left_out;
+    bool takes_some = false;
+    for (checkpoint_object const& object : found.objects)
+        if (object.is_common && selection.takes(object.key))
+            takes_some = true;
+        else if (object.is_common)
+            left_out.push_back("'" + object.key + "'");
+    if (takes_some && !left_out.empty())
+        found.warnings.push_back(found.path.string() + ": what ranks have in common is one file: " +
+                                 first_and_more(left_out.front(), left_out.size()) +
+                                 (left_out.size() == 1 ? " stays" : " stay") +
+                                 " in it where this is written for Megatron-Core");
+}
+
 RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string> const& only,
                               std::vector<std::string> const& without) {
     if (only.empty() && without.empty())
         return;
     checkpoint_metadata& found = opened.metadata;
-    std::string const first = found.tensors.empty() ? "" : found.tensors.front().key;
+    std::string const first = !found.tensors.empty()   ? found.tensors.front().key
+                              : !found.objects.empty() ? found.objects.front().key
+                                                       : std::string();
+    std::size_t const count = found.tensors.size() + found.objects.size();
     key_selection selection(only, without);
     auto const is_left_out = [&](auto const& value) { return !selection.takes(value.key); };
+    warn_of_common(found, selection);
     std::erase_if(found.tensors, is_left_out);
     std::erase_if(found.objects, is_left_out);
     select_unread(found, selection);
-    selection.check_matched(found, first);
+    selection.check_matched(found, first, count);
     if (found.tensors.empty())
-        fail(errc::unknown_key, found.path.string(), ": no tensor is selected");
+        fail(errc::unknown_key, found.path.string(), ": no tensor is selected",
+             found.objects.empty() ? "" : ", only values that are none");
     select_aliases(found);
     std::erase_if(found.fused, [&](auto const& fused) {
         return !std::ranges::binary_search(found.tensors, fused.first, {}, &checkpoint_tensor::key);
@@ -208,10 +230,13 @@ RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const&
     aliases_.emplace(std::move(alias), key);
 }
 
-RESHARD_DECL void whole_tensors::add_object(std::string key, bool is_none) {
+RESHARD_DECL void whole_tensors::add_object(std::string key, bool is_none, bool holds_tensors) {
     check_new(key);
-    result_.objects.push_back(
-        {std::move(key), static_cast<holder_t>(result_.files.size() - 1), {}, is_none});
+    result_.objects.push_back({std::move(key),
+                               static_cast<holder_t>(result_.files.size() - 1),
+                               {},
+                               is_none,
+                               holds_tensors});
 }
 
 RESHARD_DECL opened_checkpoint whole_tensors::take() {

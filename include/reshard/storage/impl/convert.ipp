@@ -134,7 +134,11 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, convert_op
     std::string const lost = lost_objects(source, how.writing.format);
     if (!lost.empty())
         fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
-    return source.read_objects();
+    std::vector<saved_object> objects = source.read_objects();
+    for (saved_object& object : objects)
+        if (auto const found = how.object_names.find(object.key); found != how.object_names.end())
+            object.key = found->second;
+    return objects;
 }
 
 inline checkpoint_plan files_of(checkpoint const& source, mapping const& program,

@@ -50,6 +50,7 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
     std::set<std::string, std::less<>> left_out;
     for (checkpoint_object& object : more.metadata.objects) {
         object.file += before;
+        object.is_common = true;
         if (object.is_none && std::ranges::find(first.tensors, object.key,
                                                 &checkpoint_tensor::key) != first.tensors.end())
             left_out.insert(object.key); // None in the place of a tensor that is sharded

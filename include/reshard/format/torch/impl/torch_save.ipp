@@ -94,14 +94,6 @@ private:
     std::map<std::pair<kind, std::uint64_t>, bool> known_; ///< by their kinds and places
 };
 
-/// That values hold tensors which are not found by name.
-inline std::string tensors_within(std::filesystem::path const& path,
-                                  std::vector<std::string> const& keys) {
-    return path.string() + ": " + first_and_more("'" + keys.front() + "'", keys.size()) +
-           (keys.size() == 1 ? " is no tensor, but holds" : " are no tensors, but hold") +
-           " some, which are not read: they are neither converted nor compared";
-}
-
 RESHARD_DECL bool has_tensors(saved_object const& object) {
     try {
         archive_file const bytes(object.archive, object.key);
@@ -124,14 +116,12 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     // Of tensors that are one view of one storage, the first.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
     tensor_search search(archive);
-    std::vector<std::string> with_tensors;
     for (named_value& one : values_in(archive, *file)) {
         if (one.key.empty()) // the file is one value
             one.key = path.stem().string();
         if (!archive.is_tensor(one.value)) {
-            all.add_object(one.key, one.value.what == pickle_value::kind::none);
-            if (search.finds_in(one.value))
-                with_tensors.push_back(one.key);
+            all.add_object(one.key, one.value.what == pickle_value::kind::none,
+                           search.finds_in(one.value));
             continue;
         }
         keys.push_back(one.key);
@@ -145,8 +135,6 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
         else
             all.add_alias(one.key, known->second);
     }
-    if (!with_tensors.empty())
-        all.warn(tensors_within(path, with_tensors));
     std::sort(keys.begin(), keys.end());
     return keys;
 }
