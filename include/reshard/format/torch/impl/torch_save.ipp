@@ -29,8 +29,10 @@ namespace reshard::detail {
 inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
                              std::string const& path) {
     char first[2] = {};
-    if (bytes >= sizeof first)
-        file.read(0, std::as_writable_bytes(std::span(first)));
+    if (bytes < sizeof first)
+        fail(errc::corrupt_file, path, ": the file has ", counted(bytes, "byte"),
+             ", and one of torch.save has more; was it cut short?");
+    file.read(0, std::as_writable_bytes(std::span(first)));
     if (first[0] == 'P' && first[1] == 'K')
         return;
     if (static_cast<unsigned char>(first[0]) == 0x80)
