@@ -43,6 +43,8 @@ save("large.pt", state(seed=2**70))
 save("larger.pt", state(seed=2**71))
 save("below.pt", state(seed=-2**70))
 save("none.pt", {})
+for step in 1, 2:
+    save(f"many{step}.pt", {f"v{i}": step * i for i in range(1, 31)})
 PYTHON
 succeeds 3 diff a.pt same.pt
 succeeds 1 diff a.pt same.pt --json
@@ -52,7 +54,25 @@ differs "^'lr': 0.1 in a.pt, 0.2 in lr.pt$" a.pt lr.pt
 differs "^'epoch': 3 in a.pt, 3.0 in whole.pt$" a.pt whole.pt
 differs "^'raw': b'.x00.xffz' in a.pt, b'.x00.xfez' in raw.pt$" a.pt raw.pt
 differs "^'args': .*'seed': 3.* in a.pt, .*'seed': 4.* in args.pt$" a.pt args.pt
-grep -q "^1 more value that is no tensor differs$" output || report "a second value that differs is not counted"
+grep -q "^'lr': 0.1 in a.pt, 0.3 in args.pt$" output || report "a second value that differs is not named"
+differs "^'v12': 12 in many1.pt, 24 in many2.pt$" many1.pt many2.pt
+[ "$(grep -c "^'v" output)" = 5 ] || report "other than five values that differ are named"
+grep -q "^25 more values that are no tensors differ$" output || report "values that differ are not counted"
+
+# What they say is shown, the beginning of it.
+succeeds 1 inspect a.pt
+for line in "lr = 0.1" "epoch = 3" "name = 'run'" "none = None" "args = argparse.Namespace.*[.][.][.]"; do
+    grep -q "^not a tensor: $line$" output || report "inspect does not say $line"
+done
+succeeds 1 inspect many1.pt
+[ "$(grep -c "^not a tensor: " output)" = 20 ] || report "other than 20 values are shown"
+grep -q "^and 10 more values that are no tensors; --all shows them$" output || report "values that are not shown are not counted"
+succeeds 1 inspect many1.pt --all
+[ "$(grep -c "^not a tensor: v[0-9]* = [0-9]*$" output)" = 30 ] || report "--all does not show all values"
+succeeds 1 inspect "$formats/dcp/torch-2.15/objects"
+grep -q "^not a tensor: lr = 0.5$" output || { report "inspect does not say the values of torch.distributed.checkpoint" && cat output; }
+succeeds 1 inspect "$formats/gguf/types.gguf"
+grep -q "^not a tensor: [a-z._]*$" output || report "inspect does not list values that it does not read"
 differs "^no tensors, and only in more.pt: 'step'$" a.pt more.pt
 differs "^no tensors, and only in a.pt: 'args', .* and 2 more$" a.pt none.pt
 for ranks in 1 3; do
