@@ -145,7 +145,7 @@ for format in torch_dcp megatron_torch_dist; do
 done
 
 # Tensors that have no names, since they are in what is no tensor, are not left out without a word.
-python3 - <<'PYTHON'
+cat >tensors.py <<'PYTHON'
 import argparse, collections, io, pickle, sys, types, zipfile
 
 torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
@@ -181,8 +181,9 @@ def save(name, value):
     with zipfile.ZipFile(name, "w") as archive:
         archive.writestr("x/data.pkl", pickled.getvalue())
         archive.writestr("x/data/0", bytes(8))
-
-
+PYTHON
+python3 - <<'PYTHON'
+exec(open("tensors.py").read())
 deque, namespace = collections.deque([(), (Tensor(),)]), argparse.Namespace(t={"a": Tensor()})
 save("within.pt", {"w": Tensor(), "hist": deque, "ns": namespace, "plain": (3, argparse.Namespace(lr=0.1))})
 save("within_one.pt", {"w": Tensor(), "hist": deque})
@@ -213,6 +214,24 @@ succeeds 1 diff "$one" keeps
 grep -q "hold" errors && report "something is said of tensors that are carried in a tuple"
 succeeds 1 convert "$formats/dcp/torch-2.15/dtensor" leaves_lr --no-objects
 grep -q "hold" errors && report "a number is said to hold tensors"
+
+# The outermost of a .pt is taken apart, which torch would not find.
+python3 - <<'PYTHON'
+exec(open("tensors.py").read())
+save("tuple.pt", {"w": Tensor(), "t": (Tensor(), (Tensor(),), 3), "plain": (1, 2)})
+save("list.pt", {"w": Tensor(), "t": [Tensor(), 3], "plain": (1, 2)})
+PYTHON
+apart="tuple.pt: 't' is a tuple with tensors, which torch keeps whole: what is in 't' is written with names of its own, 't.0',"
+for to in torch_dcp megatron_torch_dist; do
+    succeeds 3 convert tuple.pt "apart_$to" --to $to
+    [ "$(grep -c "^warning: $apart" errors)" = 1 ] || report "nothing is said of a tuple that is taken apart for $to"
+    succeeds 1 convert list.pt "list_$to" --to $to
+    grep -q "^warning: " errors && report "a list is said to be kept whole"
+done
+succeeds 1 plan --source tuple.pt --target tuple.pt --to torch_dcp
+grep -q "^warning: $apart" errors || report "plan says nothing of a tuple that is taken apart"
+succeeds 1 convert tuple.pt apart --no-objects
+grep -q "^warning: " errors && report "a tuple that is taken apart is a warning in safetensors"
 
 # plan warns of what convert refuses, in the same words, and of nothing where it does not.
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json

@@ -104,6 +104,18 @@ inline std::string tensors_within(std::filesystem::path const& path,
            " some, which are not read: they are neither converted nor compared";
 }
 
+RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
+                                                          std::filesystem::path const& path) {
+    auto const file = files.open(path);
+    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
+    value_walk::predicate const is_tensor = [&](pickle_value one) {
+        return archive.is_tensor(one);
+    };
+    value_walk walk(archive.values(), *file, is_tensor);
+    walk.all();
+    return walk.tuples();
+}
+
 RESHARD_DECL bool has_tensors(saved_object const& object) {
     try {
         archive_file const bytes(object.archive, object.key);
