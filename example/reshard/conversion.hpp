@@ -18,6 +18,13 @@
 /// \file
 /// What `convert` will read and write, before it does.
 
+namespace reshard {
+
+class checkpoint;
+struct checkpoint_metadata;
+
+} // namespace reshard
+
 namespace tool {
 
 /// A file of the source, and what is read of its tensors.
