@@ -5,7 +5,9 @@
 #include "report.hpp"
 #include "summary.hpp"
 
+#include <reshard/format/torch/torch_save.hpp>
 #include <reshard/format/written_formats.hpp>
+#include <reshard/os/file_bytes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/aliases.hpp>
@@ -116,6 +118,29 @@ std::size_t say_lost_tensors(checkpoint const& source, bool says) {
     if (!lost.empty() && says)
         say_warnings({lost});
     return lost.empty() ? 0 : 1;
+}
+
+std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const& format,
+                            bool says) {
+    if (source.format != "torch_save" || format.empty() ||
+        !detail::written_format_of(format).has_objects)
+        return 0;
+    std::vector<std::string> tuples;
+    for (detail::checkpoint_file const& file : source.files)
+        for (std::string& key : detail::tuples_with_tensors(*detail::files_of_system(), file.path))
+            tuples.push_back(key.empty() ? file.path.stem().string() : std::move(key));
+    if (tuples.empty())
+        return 0;
+    bool const is_one = tuples.size() == 1;
+    if (says)
+        say_warnings({source.path.string() + ": " +
+                      detail::first_and_more("'" + tuples.front() + "'", tuples.size()) +
+                      (is_one ? " is a tuple" : " are tuples") +
+                      " with tensors, which torch keeps whole: what is in '" + tuples.front() +
+                      "' is written with names of its own, '" + tuples.front() +
+                      ".0', where torch.distributed.checkpoint.load into a state dict like the "
+                      "one that was saved looks for one value"});
+    return 1;
 }
 
 void note_fused_lost(job const& all, std::string const& format) {

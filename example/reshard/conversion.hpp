@@ -18,6 +18,13 @@
 /// \file
 /// What `convert` will read and write, before it does.
 
+namespace reshard {
+
+class checkpoint;
+struct checkpoint_metadata;
+
+} // namespace reshard
+
 namespace tool {
 
 /// A file of the source, and what is read of its tensors.
@@ -75,6 +82,11 @@ std::string lost_objects_of(source_spec const& source, std::string const& format
 ///
 /// \param says the process is the one that prints
 std::size_t say_lost_tensors(reshard::checkpoint const& source, bool says);
+
+/// Warns of tuples of a `.pt` that are taken apart in formats of torch.distributed.checkpoint, which
+/// keeps them whole; how many warnings.
+std::size_t say_taken_apart(reshard::checkpoint_metadata const& source, std::string const& format,
+                            bool says);
 
 /// Notes that a format of another library does not say how tensors were fused.
 void note_fused_lost(job const& all, std::string const& format);

@@ -149,6 +149,8 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     checkpoint const source =
         open_checkpoint(world, options.files.source, {.format = options.files.reading});
     std::size_t warnings = say_warnings(world, source);
+    warnings += say_taken_apart(source.metadata(), format_to_write(options.to, options.target),
+                                world.rank() == 0);
     if (options.no_objects)
         warnings += say_lost_tensors(source, world.rank() == 0);
     check_outside(world, options.target, options.files.source);

@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -67,15 +68,18 @@ std::string objects(index_t count) {
 
 /// How values that are no tensors differ.
 std::string text_of(detail::object_comparison const& found, diff_options const& options) {
+    constexpr std::size_t most = 5;
     std::string text;
-    if (!found.different.empty()) {
-        detail::object_difference const& first = found.different.front();
-        text += detail::printable("'" + first.key + "': " + first.a + " in " + options.a + ", " +
-                                  first.b + " in " + options.b) +
+    for (std::size_t i = 0; i < std::min(most, found.different.size()); ++i) {
+        detail::object_difference const& one = found.different[i];
+        text += detail::printable("'" + one.key + "': " + one.a + " in " + options.a + ", " +
+                                  one.b + " in " + options.b) +
                 "\n";
-        if (std::size_t const more = found.different.size() - 1; more > 0)
-            text += counted(more, "more value") +
-                    (more == 1 ? " that is no tensor differs\n" : " that are no tensors differ\n");
+    }
+    if (found.different.size() > most) {
+        std::size_t const more = found.different.size() - most;
+        text += counted(more, "more value") +
+                (more == 1 ? " that is no tensor differs\n" : " that are no tensors differ\n");
     }
     for (auto const& [keys, path] :
          {std::pair{&found.only_a, &options.a}, std::pair{&found.only_b, &options.b}})

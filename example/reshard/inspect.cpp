@@ -9,7 +9,9 @@
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/save_record.hpp>
+#include <reshard/format/torch/torch_save.hpp>
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/put_in_place.hpp>
 
 #include <CLI/CLI.hpp>
@@ -187,11 +189,48 @@ std::string record_text(checkpoint_metadata const& checkpoint) {
                   "it a checkpoint for any layout\n");
 }
 
+/// The beginning of what values say that are no tensors, by key. Those that cannot be read have
+/// none, nor has any of very many.
+std::map<std::string, std::string> object_texts(checkpoint_metadata const& opened,
+                                                detail::safetensors_options const& reading) {
+    constexpr std::size_t most_values = 10'000, most_bytes = 60;
+    std::map<std::string, std::string> texts;
+    if (opened.objects.empty() || opened.objects.size() > most_values)
+        return texts;
+    try {
+        checkpoint const source = open_checkpoint(solo(), opened.path, {.format = reading});
+        if (!source.can_read_objects())
+            return texts;
+        for (detail::saved_object const& one : source.read_objects()) {
+            if (one.is_whole)
+                continue;
+            std::string const text = detail::text_of(one, opened.path.string());
+            texts[one.key] = text.size() > most_bytes ? text.substr(0, most_bytes) + "..." : text;
+        }
+    } catch (error const&) {
+        // They are listed without what they say.
+    }
+    return texts;
+}
+
 /// What there is beside the tensors, and is not read.
-std::string object_text(checkpoint_metadata const& checkpoint) {
+std::string object_text(checkpoint_metadata const& checkpoint,
+                        detail::safetensors_options const& reading, bool all) {
+    constexpr std::size_t most = 20;
+    auto const names = object_names(checkpoint);
+    auto const texts = object_texts(checkpoint, reading);
+    std::size_t const shown = all ? names.size() : std::min(most, names.size());
     std::string text;
-    for (std::string const& name : object_names(checkpoint))
-        text += detail::printable("not a tensor: " + name) + "\n";
+    for (std::size_t i = 0; i < shown; ++i) {
+        auto const says = texts.find(names[i]);
+        text += detail::printable("not a tensor: " + names[i] +
+                                  (says == texts.end() ? "" : " = " + says->second)) +
+                "\n";
+    }
+    if (shown < names.size())
+        text += "and " + counted(names.size() - shown, "more value") + " that " +
+                (names.size() - shown == 1 ? "is no tensor" : "are no tensors") +
+                "; --all shows them\n";
     for (std::string const& name : checkpoint.unread)
         text += detail::printable("not read: " + name) + "\n";
     return text;
@@ -206,7 +245,8 @@ std::string alias_text(checkpoint_metadata const& checkpoint) {
 }
 
 /// \pre `checkpoint` is without its aliases as tensors
-std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
+std::string text_of(checkpoint_metadata const& checkpoint,
+                    detail::safetensors_options const& reading, bool all) {
     layout held = layout_of(checkpoint);
     held.has_global_order = false; // as it is cut in the files, and not as programs see it
     std::string text =
@@ -218,7 +258,7 @@ std::string text_of(checkpoint_metadata const& checkpoint, bool all) {
         "\n";
     return text + dtype_text(checkpoint) + record_text(checkpoint) + delta_text(checkpoint) +
            holder_table(held, file_names(checkpoint)) + tensor_table(held, all) +
-           alias_text(checkpoint) + object_text(checkpoint);
+           alias_text(checkpoint) + object_text(checkpoint, reading, all);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
@@ -230,7 +270,7 @@ outcome inspect(inspect_options const& options, bool as_json) {
     if (!options.report.empty())
         detail::write_whole_file(options.report, inspect_page(checkpoint, json_of(checkpoint)));
     return as_json ? json_outcome(json_of(checkpoint))
-                   : outcome{text_of(detail::without_aliases(checkpoint), options.all)};
+                   : outcome{text_of(detail::without_aliases(checkpoint), reading, options.all)};
 }
 
 } // namespace
@@ -244,8 +284,9 @@ void add_inspect(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
     command->add_flag("--compatible", options->compatible,
                       "Accept what the reference reader of safetensors accepts");
-    command->add_flag("--all", options->all,
-                      "Show every tensor, also those that differ in numbers");
+    command->add_flag(
+        "--all", options->all,
+        "Show every tensor, also those that differ in numbers, and every other value");
     add_reading(*command, options->reading);
     add_report(*command, options->report, "that shows what it holds");
     command->callback([options, &chosen] {

@@ -184,7 +184,8 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     job all = make_sound_job(source.held, files);
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
-        say_lost(source, options);
+        say_lost(source, options) +
+        (source.checkpoint ? say_taken_apart(*source.checkpoint, options.to, true) : 0);
     say_notes(all, options.files);
     note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);

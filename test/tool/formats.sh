@@ -199,7 +199,22 @@ echo '{"algorithm": "sha256", "files": {"../x": "00"}}' >sums/integrity.json
 refuses 3 "sums/integrity.json: files\['../x'\]: is no file of this directory" verify sums
 
 head -c 900 "$formats/torch/torch-2.15/views.pt" >cut.pt
-refuses 3 "cut.pt: byte 900: no archive ends here" convert cut.pt out/cut
+refuses 3 "cut.pt: byte 900: no archive ends here, and what begins as one has these 900 bytes; was it cut short" convert cut.pt out/cut
+# cut FILE BYTES PATTERN: so many bytes of a file are not taken for all of it
+cut() {
+    local name=cut_${1##*/}
+    head -c "$2" "$formats/$1" >"$name"
+    refuses 3 "^$name: $3$" inspect "$name"
+}
+cut torch/torch-2.15/views.pt 1 "the file has 1 byte, and one of torch.save has more; was it cut short[?]"
+cut torch/torch-2.15/views.pt 20 "byte 0: an archive has 22 bytes at least, and 20 bytes are there; was it cut short[?]"
+cut npy/stored.npz 700 "byte 700: no archive ends here, .* 700 bytes; was it cut short[?]"
+cut npy/float32.npy 5 "an array of NumPy has 10 bytes at least, and 5 are there; was it cut short[?]"
+cut npy/float32.npy 40 "the header is said to have 118 bytes, of 40 of the file; was it cut short[?]"
+cut npy/float32.npy 151 "float32 .2, 3. has 24 bytes, and 23 are there; was it cut short[?]"
+cut paddle/paddle-3.3/model.pdparams 40 "ends early: 22 bytes are wanted from byte 27 on, and 13 are there; was it cut short[?]"
+cut gguf/types.gguf 40 "ends early: 20 bytes are wanted from byte 32 on, and 8 are there; was it cut short[?]"
+cut gguf/types.gguf 640 "tensor 'blk.0.float32': 60 bytes from 0 of the data on, which begin at 640, exceed the file of 640; was it cut short[?]"
 cp -r "$formats/dcp/torch-2.15/dtensor" short
 head -c 100 "$formats/dcp/torch-2.15/dtensor/__1_0.distcp" >short/__1_0.distcp
 refuses 3 "__1_0.distcp: .* and the file has 100; was it cut short" convert short out/short

@@ -43,6 +43,8 @@ save("large.pt", state(seed=2**70))
 save("larger.pt", state(seed=2**71))
 save("below.pt", state(seed=-2**70))
 save("none.pt", {})
+for step in 1, 2:
+    save(f"many{step}.pt", {f"v{i}": step * i for i in range(1, 31)})
 PYTHON
 succeeds 3 diff a.pt same.pt
 succeeds 1 diff a.pt same.pt --json
@@ -52,7 +54,25 @@ differs "^'lr': 0.1 in a.pt, 0.2 in lr.pt$" a.pt lr.pt
 differs "^'epoch': 3 in a.pt, 3.0 in whole.pt$" a.pt whole.pt
 differs "^'raw': b'.x00.xffz' in a.pt, b'.x00.xfez' in raw.pt$" a.pt raw.pt
 differs "^'args': .*'seed': 3.* in a.pt, .*'seed': 4.* in args.pt$" a.pt args.pt
-grep -q "^1 more value that is no tensor differs$" output || report "a second value that differs is not counted"
+grep -q "^'lr': 0.1 in a.pt, 0.3 in args.pt$" output || report "a second value that differs is not named"
+differs "^'v12': 12 in many1.pt, 24 in many2.pt$" many1.pt many2.pt
+[ "$(grep -c "^'v" output)" = 5 ] || report "other than five values that differ are named"
+grep -q "^25 more values that are no tensors differ$" output || report "values that differ are not counted"
+
+# What they say is shown, the beginning of it.
+succeeds 1 inspect a.pt
+for line in "lr = 0.1" "epoch = 3" "name = 'run'" "none = None" "args = argparse.Namespace.*[.][.][.]"; do
+    grep -q "^not a tensor: $line$" output || report "inspect does not say $line"
+done
+succeeds 1 inspect many1.pt
+[ "$(grep -c "^not a tensor: " output)" = 20 ] || report "other than 20 values are shown"
+grep -q "^and 10 more values that are no tensors; --all shows them$" output || report "values that are not shown are not counted"
+succeeds 1 inspect many1.pt --all
+[ "$(grep -c "^not a tensor: v[0-9]* = [0-9]*$" output)" = 30 ] || report "--all does not show all values"
+succeeds 1 inspect "$formats/dcp/torch-2.15/objects"
+grep -q "^not a tensor: lr = 0.5$" output || { report "inspect does not say the values of torch.distributed.checkpoint" && cat output; }
+succeeds 1 inspect "$formats/gguf/types.gguf"
+grep -q "^not a tensor: [a-z._]*$" output || report "inspect does not list values that it does not read"
 differs "^no tensors, and only in more.pt: 'step'$" a.pt more.pt
 differs "^no tensors, and only in a.pt: 'args', .* and 2 more$" a.pt none.pt
 for ranks in 1 3; do
@@ -125,7 +145,7 @@ for format in torch_dcp megatron_torch_dist; do
 done
 
 # Tensors that have no names, since they are in what is no tensor, are not left out without a word.
-python3 - <<'PYTHON'
+cat >tensors.py <<'PYTHON'
 import argparse, collections, io, pickle, sys, types, zipfile
 
 torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
@@ -161,8 +181,9 @@ def save(name, value):
     with zipfile.ZipFile(name, "w") as archive:
         archive.writestr("x/data.pkl", pickled.getvalue())
         archive.writestr("x/data/0", bytes(8))
-
-
+PYTHON
+python3 - <<'PYTHON'
+exec(open("tensors.py").read())
 deque, namespace = collections.deque([(), (Tensor(),)]), argparse.Namespace(t={"a": Tensor()})
 save("within.pt", {"w": Tensor(), "hist": deque, "ns": namespace, "plain": (3, argparse.Namespace(lr=0.1))})
 save("within_one.pt", {"w": Tensor(), "hist": deque})
@@ -195,6 +216,24 @@ succeeds 1 diff "$one" keeps
 grep -q "hold" errors && report "something is said of tensors that are carried in a tuple"
 succeeds 1 convert "$formats/dcp/torch-2.15/dtensor" leaves_lr --no-objects
 grep -q "hold" errors && report "a number is said to hold tensors"
+
+# The outermost of a .pt is taken apart, which torch would not find.
+python3 - <<'PYTHON'
+exec(open("tensors.py").read())
+save("tuple.pt", {"w": Tensor(), "t": (Tensor(), (Tensor(),), 3), "plain": (1, 2)})
+save("list.pt", {"w": Tensor(), "t": [Tensor(), 3], "plain": (1, 2)})
+PYTHON
+apart="tuple.pt: 't' is a tuple with tensors, which torch keeps whole: what is in 't' is written with names of its own, 't.0',"
+for to in torch_dcp megatron_torch_dist; do
+    succeeds 3 convert tuple.pt "apart_$to" --to $to
+    [ "$(grep -c "^warning: $apart" errors)" = 1 ] || report "nothing is said of a tuple that is taken apart for $to"
+    succeeds 1 convert list.pt "list_$to" --to $to
+    grep -q "^warning: " errors && report "a list is said to be kept whole"
+done
+succeeds 1 plan --source tuple.pt --target tuple.pt --to torch_dcp
+grep -q "^warning: $apart" errors || report "plan says nothing of a tuple that is taken apart"
+succeeds 1 convert tuple.pt apart --no-objects
+grep -q "^warning: " errors && report "a tuple that is taken apart is a warning in safetensors"
 
 # plan warns of what convert refuses, in the same words, and of nothing where it does not.
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {}}]}' >two.json

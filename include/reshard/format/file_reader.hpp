@@ -94,8 +94,9 @@ public:
 private:
     void check_there(std::uint64_t bytes) const {
         if (bytes > left())
-            fail(errc::corrupt_file, name_, ": ", bytes, " bytes are asked for at byte ",
-                 position(), ", and there are ", left(), " more before the end");
+            fail(errc::corrupt_file, name_, ": ends early: ", counted(bytes, "byte"),
+                 bytes == 1 ? " is" : " are", " wanted from byte ", position(), " on, and ", left(),
+                 left() == 1 ? " is" : " are", " there; was it cut short?");
     }
 
     void refill(std::uint64_t bytes) {

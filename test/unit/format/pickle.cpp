@@ -154,14 +154,16 @@ BOOST_AUTO_TEST_CASE(nothing_but_known_names_is_accepted) {
 }
 
 BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
-    BOOST_TEST(refusal("") ==
-               "p: 1 bytes are asked for at byte 2, and there are 0 more before the end");
-    BOOST_TEST(refusal("\x8c\x05"
-                       "ab") ==
-               "p: 5 bytes are asked for at byte 4, and there are 2 more before the end");
-    BOOST_TEST(refusal("B\xff\xff\xff\xff.").find("4294967295 bytes are asked for") !=
+    BOOST_TEST(
+        refusal("") ==
+        "p: ends early: 1 byte is wanted from byte 2 on, and 0 are there; was it cut short?");
+    BOOST_TEST(
+        refusal("\x8c\x05"
+                "ab") ==
+        "p: ends early: 5 bytes are wanted from byte 4 on, and 2 are there; was it cut short?");
+    BOOST_TEST(refusal("B\xff\xff\xff\xff.").find("4294967295 bytes are wanted") !=
                std::string::npos);
-    BOOST_TEST(refusal("X\xff\xff\xff\xff.").find("4294967295 bytes are asked for") !=
+    BOOST_TEST(refusal("X\xff\xff\xff\xff.").find("4294967295 bytes are wanted") !=
                std::string::npos);
 }
 

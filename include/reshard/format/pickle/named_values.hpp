@@ -41,6 +41,11 @@ public:
         return std::move(all_);
     }
 
+    /// The names of tuples that were entered, and stand in no other one.
+    ///
+    /// \pre `all` was called
+    std::vector<std::string> const& tuples() const { return tuples_; }
+
 private:
     using kind = pickle_value::kind;
 
@@ -92,7 +97,7 @@ private:
     /// What was found in a list or a tuple that is not entered is forgotten again.
     content walk_elements(std::string const& key, pickle_value value, std::size_t depth) {
         content found;
-        std::size_t const before = all_.size();
+        std::size_t const before = all_.size(), tuples_before = tuples_.size();
         auto const elements = values_.elements(value, key);
         if (are_plain(elements)) { // often many numbers, which need no names
             count(elements_, elements.size(), base_elements + values_.bytes_read(),
@@ -104,6 +109,10 @@ private:
             found |= walk(joined(key, std::to_string(i)), elements[i], depth + 1);
         if (value.what == kind::tuple)
             found.opens_list = found.has_tensor;
+        if (value.what == kind::tuple && found.has_tensor) {
+            tuples_.resize(tuples_before);
+            tuples_.push_back(key);
+        }
         if (!found.opens_list) {
             all_.resize(before);
             all_.push_back({key, value});
@@ -159,6 +168,7 @@ private:
     file_store::file const& file_;
     predicate const& is_tensor_;
     std::vector<named_value> all_;
+    std::vector<std::string> tuples_;
     std::uint64_t found_ = 0;    ///< values that were come by
     std::uint64_t elements_ = 0; ///< of lists that are one value
     std::uint64_t bytes_of_names_ = 0;

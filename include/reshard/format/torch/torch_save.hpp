@@ -57,6 +57,11 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 ///         more than 256 MiB of text would be made; else as `torch_archive`
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file);
 
+/// The names of tuples in a file that have tensors: torch keeps these tuples whole, and here they
+/// are taken apart.
+RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
+                                                          std::filesystem::path const& path);
+
 /// True for a value that has tensors somewhere in it; false where it cannot be read.
 RESHARD_DECL bool has_tensors(saved_object const& object);
 

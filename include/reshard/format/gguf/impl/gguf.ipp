@@ -248,7 +248,8 @@ private:
             auto const bytes = static_cast<std::uint64_t>(byte_count(elements, *one.type.dtype));
             if (data > bytes_ || one.offset > bytes_ - data || bytes > bytes_ - data - one.offset)
                 fail(errc::corrupt_file, what, bytes, " bytes from ", one.offset,
-                     " of the data on, which begin at ", data, ", exceed the file of ", bytes_);
+                     " of the data on, which begin at ", data, ", exceed the file of ", bytes_,
+                     "; was it cut short?");
             all_.add(
                 std::move(one.name),
                 {*one.type.dtype, one.shape, {data + one.offset, row_major_strides(one.shape)}});

@@ -143,7 +143,13 @@ RESHARD_DECL file_tensor read_npy(file_store::file const& file, std::string cons
     unsigned char start[12] = {};
     std::size_t const count = std::min<std::size_t>(where.size(), sizeof start);
     file.read(where.begin, std::as_writable_bytes(std::span(start).first(count)));
-    if (count < 10 || std::string_view(reinterpret_cast<char const*>(start), 6) != magic)
+    constexpr std::size_t least = 10;
+    std::string_view const begins(reinterpret_cast<char const*>(start),
+                                  std::min(count, magic.size()));
+    if (count < least && magic.starts_with(begins))
+        fail(errc::corrupt_file, what, ": an array of NumPy has ", least, " bytes at least, and ",
+             count, count == 1 ? " is" : " are", " there; was it cut short?");
+    if (begins != magic)
         fail(errc::corrupt_file, what, ": does not begin as an array of NumPy does");
     unsigned const version = start[6];
     if (version < 1 || version > 3)
@@ -157,7 +163,7 @@ RESHARD_DECL file_tensor read_npy(file_store::file const& file, std::string cons
     constexpr std::uint64_t most = 1 << 20; // a text of a few extents
     if (header > most || header > where.size() - std::min(begin, where.size()))
         fail(errc::corrupt_file, what, ": the header is said to have ", header, " bytes, of ",
-             where.size(), " of the file");
+             where.size(), " of the file; was it cut short?");
     std::string text(static_cast<std::size_t>(header), ' ');
     file.read(where.begin + begin, std::as_writable_bytes(std::span(text)));
     npy_header_parser parsed(text, what);
@@ -168,9 +174,9 @@ RESHARD_DECL file_tensor read_npy(file_store::file const& file, std::string cons
     index_vector const& shape = *parsed.shape;
     index_t const elements = element_count_of(shape, [&] { return what + ": "; });
     std::uint64_t const bytes = static_cast<std::uint64_t>(byte_count(elements, *dtype));
-    if (where.size() - begin - header != bytes)
+    if (std::uint64_t const there = where.size() - begin - header; there != bytes)
         fail(errc::corrupt_file, what, ": ", *dtype, " ", shape, " has ", bytes, " bytes, and ",
-             where.size() - begin - header, " are there");
+             there, " are there", there < bytes ? "; was it cut short?" : "");
     bool const is_fortran = *parsed.is_fortran && elements > 0;
     return {*dtype,
             shape,

@@ -29,8 +29,10 @@ namespace reshard::detail {
 inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
                              std::string const& path) {
     char first[2] = {};
-    if (bytes >= sizeof first)
-        file.read(0, std::as_writable_bytes(std::span(first)));
+    if (bytes < sizeof first)
+        fail(errc::corrupt_file, path, ": the file has ", counted(bytes, "byte"),
+             ", and one of torch.save has more; was it cut short?");
+    file.read(0, std::as_writable_bytes(std::span(first)));
     if (first[0] == 'P' && first[1] == 'K')
         return;
     if (static_cast<unsigned char>(first[0]) == 0x80)
@@ -93,6 +95,18 @@ private:
     pickle const& values_;
     std::map<std::pair<kind, std::uint64_t>, bool> known_; ///< by their kinds and places
 };
+
+RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
+                                                          std::filesystem::path const& path) {
+    auto const file = files.open(path);
+    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
+    value_walk::predicate const is_tensor = [&](pickle_value one) {
+        return archive.is_tensor(one);
+    };
+    value_walk walk(archive.values(), *file, is_tensor);
+    walk.all();
+    return walk.tuples();
+}
 
 RESHARD_DECL bool has_tensors(saved_object const& object) {
     try {

@@ -91,12 +91,15 @@ private:
             if (mark_at(tail, place) == end_mark &&
                 place + end_bytes + number_at<std::uint16_t>(tail, place + 20) == tail.size())
                 return where_.size() - tail.size() + place;
-        refuse(where_.size(), "no archive ends here");
+        refuse(where_.size(), "no archive ends here, and what begins as one has these " +
+                                  counted(where_.size(), "byte") + "; was it cut short?");
     }
 
     directory find_directory() const {
         if (where_.size() < end_bytes)
-            refuse(0, words("no archive has ", where_.size(), " bytes"));
+            refuse(0, words("an archive has ", end_bytes, " bytes at least, and ",
+                            counted(where_.size(), "byte"), where_.size() == 1 ? " is" : " are",
+                            " there; was it cut short?"));
         // Most have no comment, and of those that have one it is 65,535 bytes at most.
         std::string tail = read(where_.size() - end_bytes, end_bytes);
         if (mark_at(tail, 0) != end_mark || number_at<std::uint16_t>(tail, 20) != 0) {
