@@ -129,6 +129,11 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
     for (detail::checkpoint_file const& file : source.files)
         for (std::string& key : detail::tuples_with_tensors(*detail::files_of_system(), file.path))
             tuples.push_back(key.empty() ? file.path.stem().string() : std::move(key));
+    std::erase_if(tuples, [&](std::string const& tuple) { // those of which nothing is selected
+        return std::ranges::none_of(source.tensors, [&](detail::checkpoint_tensor const& tensor) {
+            return tensor.key.starts_with(tuple + ".");
+        });
+    });
     if (tuples.empty())
         return 0;
     bool const is_one = tuples.size() == 1;

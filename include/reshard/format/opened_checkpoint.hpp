@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,12 +24,18 @@
 
 namespace reshard::detail {
 
+/// Keys of values that are no tensors.
+using key_set = std::set<std::string, std::less<>>;
+
+/// Reads such values.
+using object_reader = std::function<std::vector<saved_object>(key_set const& keys)>;
+
 /// What a checkpoint says of itself, and the files in which its shards are where it says.
 struct opened_checkpoint {
     checkpoint_metadata metadata;
     std::shared_ptr<file_store const> files;
-    /// Reads the values that are no tensors; empty where they cannot be carried to other formats.
-    std::function<std::vector<saved_object>()> read_objects{};
+    /// Empty where values that are no tensors cannot be carried to other formats.
+    object_reader read_objects{};
 };
 
 /// Leaves out what is not selected: tensors and other values. Of what ranks have in common all

@@ -24,6 +24,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -184,7 +185,8 @@ private:
 
     std::shared_ptr<file_store const> files_;
     checkpoint_metadata metadata_;
-    std::function<std::vector<detail::saved_object>()> read_objects_;
+    std::function<std::vector<detail::saved_object>(std::set<std::string, std::less<>> const&)>
+        read_objects_;
     std::unique_ptr<views> views_ = std::make_unique<views>();
     /// The first files: reading one needs no look-up of its name, and sees the file that was opened
     /// even where a new checkpoint took its place.

@@ -81,17 +81,6 @@ inline void select_aliases(checkpoint_metadata& found) {
     found.aliases = std::move(kept);
 }
 
-/// The values of `read` that are among `keys`.
-inline std::vector<saved_object> selected_objects(std::vector<saved_object> read,
-                                                  std::set<std::string> const& keys) {
-    bool const has_common = std::ranges::any_of(
-        read, [&](auto const& value) { return value.is_common && keys.contains(value.key); });
-    std::erase_if(read, [&](saved_object const& value) {
-        return value.is_whole ? !has_common : !keys.contains(value.key);
-    });
-    return read;
-}
-
 /// Forgets tensors that are not read, and not selected.
 inline void select_unread(checkpoint_metadata& found, key_selection& selection) {
     std::vector<std::string> texts, keys;
@@ -144,14 +133,6 @@ RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string
     std::erase_if(found.fused, [&](auto const& fused) {
         return !std::ranges::binary_search(found.tensors, fused.first, {}, &checkpoint_tensor::key);
     });
-    if (!opened.read_objects)
-        return;
-    std::set<std::string> keys;
-    for (checkpoint_object const& value : found.objects)
-        keys.insert(value.key);
-    opened.read_objects = [read = std::move(opened.read_objects), keys = std::move(keys)] {
-        return selected_objects(read(), keys);
-    };
 }
 
 RESHARD_DECL whole_tensors::whole_tensors(std::shared_ptr<file_store const> files,

@@ -67,7 +67,10 @@ RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const 
         fail(errc::unsupported, metadata_.path.string(), ": '", metadata_.objects.front().key,
              "' is no tensor, and values of ", metadata_.format,
              " are not carried to other formats; leave them out");
-    return read_objects_();
+    detail::key_set keys;
+    for (detail::checkpoint_object const& object : metadata_.objects)
+        keys.insert(object.key);
+    return read_objects_(keys);
 }
 
 RESHARD_DECL file_store::file const* checkpoint::kept_file(holder_t file) const {

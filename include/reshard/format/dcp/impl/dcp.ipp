@@ -69,8 +69,9 @@ public:
         read_version(root);
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         sort_tensors();
-        auto read_objects = [files = files_, names = result_.files, objects = result_.objects] {
-            return objects_in(*files, names, objects);
+        auto read_objects = [files = files_, names = result_.files,
+                             objects = result_.objects](key_set const& keys) {
+            return objects_in(*files, names, objects, keys);
         };
         return {std::move(result_), std::move(files), std::move(read_objects)};
     }
@@ -81,9 +82,12 @@ private:
     /// Items of objects are files of torch.save already.
     static std::vector<saved_object> objects_in(file_store const& files,
                                                 std::vector<checkpoint_file> const& names,
-                                                std::vector<checkpoint_object> const& objects) {
+                                                std::vector<checkpoint_object> const& objects,
+                                                key_set const& keys) {
         std::vector<saved_object> all;
         for (checkpoint_object const& one : objects) {
+            if (!keys.contains(one.key))
+                continue;
             std::string archive(one.bytes.size(), ' ');
             files.open(names[one.file].path)
                 ->read(one.bytes.begin, std::as_writable_bytes(std::span(archive)));

@@ -47,14 +47,13 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
             shard.file += before;
         first.tensors.push_back(std::move(tensor));
     }
-    std::set<std::string, std::less<>> left_out;
     for (checkpoint_object& object : more.metadata.objects) {
         object.file += before;
         object.is_common = true;
-        if (object.is_none && std::ranges::find(first.tensors, object.key,
-                                                &checkpoint_tensor::key) != first.tensors.end())
-            left_out.insert(object.key); // None in the place of a tensor that is sharded
-        else
+        bool const stands_for_tensor = // that is sharded
+            object.is_none && std::ranges::find(first.tensors, object.key,
+                                                &checkpoint_tensor::key) != first.tensors.end();
+        if (!stands_for_tensor)
             first.objects.push_back(std::move(object));
     }
     std::ranges::move(more.metadata.files, std::back_inserter(first.files));
@@ -67,25 +66,26 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
              "' is sharded, and common to all ranks as well");
     all.files = std::move(more.files);
     all.read_objects = [sharded = std::move(all.read_objects),
-                        common = std::move(more.read_objects), left_out = std::move(left_out)] {
-        auto objects = sharded();
-        for (saved_object& one : common()) {
+                        common = std::move(more.read_objects)](key_set const& keys) {
+        auto objects = sharded(keys);
+        for (saved_object& one : common(keys)) {
             one.is_common = true;
-            if (one.is_whole || !left_out.contains(one.key))
-                objects.push_back(std::move(one));
+            objects.push_back(std::move(one));
         }
         return objects;
     };
 }
 
-/// Of a file of torch.save, with all that it has as one more object.
+/// Of a file of torch.save, with all that it has as one more object, where one of it is read.
 inline opened_checkpoint with_whole(opened_checkpoint opened,
                                     std::shared_ptr<file_store const> files,
                                     std::filesystem::path const& path) {
-    opened.read_objects = [each = std::move(opened.read_objects), files = std::move(files), path] {
-        auto objects = each();
-        objects.push_back(
-            {.key = {}, .archive = torch_file_without_tensors(*files, path), .is_whole = true});
+    opened.read_objects = [each = std::move(opened.read_objects), files = std::move(files),
+                           path](key_set const& keys) {
+        auto objects = each(keys);
+        if (!objects.empty())
+            objects.push_back(
+                {.key = {}, .archive = torch_file_without_tensors(*files, path), .is_whole = true});
         return objects;
     };
     return opened;

@@ -93,9 +93,12 @@ inline torch_archive archive_in(file_store::file const& file, deepspeed_value co
 }
 
 inline std::vector<saved_object> objects_in(file_store const& files,
-                                            std::vector<deepspeed_value> const& values) {
+                                            std::vector<deepspeed_value> const& values,
+                                            key_set const& keys) {
     std::vector<saved_object> all;
     for (deepspeed_value const& value : values) {
+        if (!keys.contains(value.key))
+            continue;
         auto const file = files.open(value.path);
         torch_archive const archive = archive_in(*file, value);
         all.push_back(object_of(archive, archive.values().root(), *file, value.key));
@@ -120,8 +123,9 @@ RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_sto
     }
     opened_checkpoint opened = all.take();
     warn_of_rest(opened.metadata, *files, directory);
-    opened.read_objects = [files = std::move(files), objects = std::move(objects)] {
-        return objects_in(*files, objects);
+    opened.read_objects = [files = std::move(files),
+                           objects = std::move(objects)](key_set const& keys) {
+        return objects_in(*files, objects, keys);
     };
     return opened;
 }

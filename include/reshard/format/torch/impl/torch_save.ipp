@@ -160,14 +160,15 @@ RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value v
 
 /// The values of files that are no tensors.
 inline std::vector<saved_object> objects_in(file_store const& files,
-                                            std::vector<std::filesystem::path> const& paths) {
+                                            std::vector<std::filesystem::path> const& paths,
+                                            key_set const& keys) {
     std::vector<saved_object> all;
     for (std::filesystem::path const& path : paths) {
         auto const file = files.open(path);
         torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
         for (named_value const& one : values_in(archive, *file)) {
             std::string const key = one.key.empty() ? path.stem().string() : one.key;
-            if (!archive.is_tensor(one.value))
+            if (keys.contains(key) && !archive.is_tensor(one.value))
                 all.push_back(object_of(archive, one.value, *file, key));
         }
     }
@@ -188,9 +189,8 @@ inline opened_checkpoint take_with_objects(whole_tensors all,
                                            std::shared_ptr<file_store const> files,
                                            std::vector<std::filesystem::path> paths) {
     opened_checkpoint opened = all.take();
-    opened.read_objects = [files = std::move(files), paths = std::move(paths)] {
-        return objects_in(*files, paths);
-    };
+    opened.read_objects = [files = std::move(files), paths = std::move(paths)](
+                              key_set const& keys) { return objects_in(*files, paths, keys); };
     return opened;
 }
 
