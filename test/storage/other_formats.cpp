@@ -162,4 +162,30 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_converted_and_loaded_again) {
         }
 }
 
+BOOST_AUTO_TEST_CASE(what_is_not_selected_is_not_there) {
+    std::filesystem::path const path =
+        std::filesystem::path(RESHARD_TEST_DATA) / "formats/torch/torch-2.15/views.pt";
+    checkpoint const opened = open_checkpoint(
+        world(), path, {.format = {.only = {"tied.**", "base"}, .without = {"tied.0"}}});
+    std::vector<std::string> keys;
+    for (checkpoint_tensor const& tensor : opened.metadata().tensors)
+        keys.push_back(tensor.key);
+    BOOST_TEST(keys == (std::vector<std::string>{"base", "tied.1.again"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(opened.metadata().aliases.empty()); // of the name that is left
+    std::string elements(24 * sizeof(float), '\xEE');
+    state_dict want;
+    want.add(replicated("tied.1.again", data_type::f32, {10}),
+             tensor_view{reinterpret_cast<std::byte*>(elements.data()), data_type::f32, {10}, {1}});
+    load(world(), opened, want);
+    // As the whole of the description: no element is left as it was.
+    BOOST_TEST(elements.substr(0, 40).find("\xEE\xEE\xEE\xEE") == elements.npos);
+    BOOST_CHECK_EXCEPTION(open_checkpoint(world(), path, {.format = {.without = {"tide.**"}}}),
+                          error, [](error const& problem) {
+                              return problem.code() == errc::unknown_key &&
+                                     std::string_view(problem.what()).find("'tide.**'") !=
+                                         std::string_view::npos;
+                          });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
