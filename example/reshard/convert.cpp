@@ -91,7 +91,8 @@ convert_report run_convert(processes const& world, convert_command const& option
             fail(errc::usage, "--verify compares digests, which ", format,
                  " does not have; compare by reshard diff --data");
         job_files files = options.files;
-        files.objects = object_keys(source.metadata());
+        if (!options.no_objects)
+            files.objects = object_keys(source.metadata());
         all = make_sound_job(source.files_layout(), files);
         if (world.rank() == 0)
             say_notes(all, options.files);
@@ -149,10 +150,12 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     checkpoint const source =
         open_checkpoint(world, options.files.source, {.format = options.files.reading});
     std::size_t warnings = say_warnings(world, source);
-    warnings += say_taken_apart(source.metadata(), format_to_write(options.to, options.target),
-                                world.rank() == 0);
-    if (options.no_objects)
-        warnings += say_lost_tensors(source, world.rank() == 0);
+    agree_on(world, [&] {
+        warnings += say_taken_apart(source.metadata(), *detail::files_of_system(),
+                                    format_to_write(options.to, options.target), world.rank() == 0);
+        if (options.no_objects)
+            warnings += say_lost_tensors(source, world.rank() == 0);
+    });
     check_outside(world, options.target, options.files.source);
     convert_report const report = with_force_hint(options.target, options.force, [&] {
         return run_convert(world, options, source, warnings);

@@ -256,7 +256,10 @@ outcome text_of(std::vector<explained> const& pieces, job const& all,
 outcome explain(explain_options const& options, bool as_json) {
     parse_box(options.region); // a wrong one is told before anything is read
     source_spec const source = read_source(options.files.source, options.files.reading);
-    job const all = make_sound_job(source.held, options.files);
+    job_files files = options.files;
+    if (source.checkpoint)
+        files.objects = object_keys(*source.checkpoint);
+    job const all = make_sound_job(source.held, files);
     auto const pieces =
         with_files(options.files, [&] { return pieces_of(source, all, options, !as_json); });
     return as_json ? json_of(pieces, options) : text_of(pieces, all, options);

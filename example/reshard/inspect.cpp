@@ -189,6 +189,15 @@ std::string record_text(checkpoint_metadata const& checkpoint) {
                   "it a checkpoint for any layout\n");
 }
 
+/// A text of at most so many bytes, none of whose characters is cut.
+std::string shortened(std::string const& text, std::size_t most) {
+    if (text.size() <= most)
+        return text;
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0u) == 0x80u)
+        --most;
+    return text.substr(0, most) + "...";
+}
+
 /// The beginning of what values say that are no tensors, by key. Those that cannot be read have
 /// none, nor has any of very many.
 std::map<std::string, std::string> object_texts(checkpoint_metadata const& opened,
@@ -205,7 +214,7 @@ std::map<std::string, std::string> object_texts(checkpoint_metadata const& opene
             if (one.is_whole)
                 continue;
             std::string const text = detail::text_of(one, opened.path.string());
-            texts[one.key] = text.size() > most_bytes ? text.substr(0, most_bytes) + "..." : text;
+            texts[one.key] = shortened(text, most_bytes);
         }
     } catch (error const&) {
         // They are listed without what they say.

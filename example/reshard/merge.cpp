@@ -57,7 +57,7 @@ outcome merge(processes const& world, merge_command const& options, bool as_json
     checkpoint const source = open_checkpoint(world, options.source);
     say_warnings(world, source);
     if (options.no_objects)
-        say_lost_tensors(source, world.rank() == 0);
+        agree_on(world, [&] { say_lost_tensors(source, world.rank() == 0); });
     check_outside(world, options.file, options.source);
     convert_report const report = with_force_hint(
         options.file, options.force, [&] { return run_merge(world, options, source); });

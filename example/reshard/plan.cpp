@@ -168,7 +168,8 @@ std::size_t say_lost(source_spec const& source, plan_command const& options) {
              ": --to is the format in which a checkpoint is written, and this is a layout");
     if (options.no_objects)
         return source.checkpoint && !source.checkpoint->objects.empty()
-                   ? say_lost_tensors(open_checkpoint(solo(), source.path), true)
+                   ? say_lost_tensors(
+                         open_checkpoint(solo(), source.path, {.format = source.reading}), true)
                    : 0;
     std::string const lost = lost_objects_of(source, options.to);
     return lost.empty() ? 0 : say_warnings({lost});
@@ -179,13 +180,15 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     detail::memory_watch const memory;
     source_spec const source = read_source(options.files.source, options.files.reading);
     job_files files = options.files;
-    if (source.checkpoint)
+    if (source.checkpoint && !options.no_objects)
         files.objects = object_keys(*source.checkpoint);
     job all = make_sound_job(source.held, files);
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
         say_lost(source, options) +
-        (source.checkpoint ? say_taken_apart(*source.checkpoint, options.to, true) : 0);
+        (source.checkpoint
+             ? say_taken_apart(*source.checkpoint, *detail::files_of_system(), options.to, true)
+             : 0);
     say_notes(all, options.files);
     note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);

@@ -4,6 +4,7 @@
 #include "report.hpp"
 
 #include <reshard/aoa/macro/make_key_pattern.hpp>
+#include <reshard/aoa/state_suffix.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -70,7 +71,9 @@ void check_independent(std::vector<rename_pair> const& all,
                        std::set<std::string, std::less<>> const& keys) {
     std::map<std::string_view, rename_pair const*> by_old, by_new;
     for (rename_pair const& one : all)
-        by_old.emplace(one.first, &one);
+        if (auto const [other, is_new] = by_old.emplace(one.first, &one); !is_new)
+            fail(errc::usage, "--rename: '", one.first, "' is to become '", other->second->second,
+                 "', and '", one.second, "' as well");
     auto const check = [](rename_pair const& one, rename_pair const* other, char const* how) {
         if (other != &one)
             fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second, how,
@@ -132,6 +135,20 @@ name_around around_anything(std::string_view name, rename_pair const& rename) {
     return {name.substr(0, place), name.substr(place + anything.size())};
 }
 
+bool is_around(std::string_view key, name_around const& text) {
+    return key.size() >= text.before.size() + text.behind.size() && key.starts_with(text.before) &&
+           key.ends_with(text.behind);
+}
+
+/// The tensor that a key is the state of, which it follows in programs; nothing for any other key.
+///
+/// \param is_there of a key
+std::optional<std::string_view> followed_by(std::string_view key, auto&& is_there) {
+    static auto const suffixes = aoa::default_state_suffixes();
+    std::string_view const parameter = aoa::detail::parameter_of(key, suffixes);
+    return parameter != key && is_there(parameter) ? std::optional(parameter) : std::nullopt;
+}
+
 /// Adds a rename for each key of the source that has the form of one with `**`, and that no other
 /// renames.
 void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& rename,
@@ -144,14 +161,16 @@ void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& re
     std::vector<rename_pair> added;
     bool has_matched = false;
     for (std::string_view const key : keys) {
-        if (key.size() < from.before.size() + from.behind.size() || !key.starts_with(from.before) ||
-            !key.ends_with(from.behind))
+        if (!is_around(key, from))
             continue;
         has_matched = true;
         std::string_view const same =
             key.substr(from.before.size(), key.size() - from.before.size() - from.behind.size());
         std::string renamed = detail::words(to.before, same, to.behind);
-        if (!known.contains(key) && renamed != key)
+        auto const parameter =
+            followed_by(key, [&](std::string_view one) { return keys.contains(one); });
+        bool const follows = parameter && is_around(*parameter, from);
+        if (!known.contains(key) && renamed != key && !follows)
             added.emplace_back(key, std::move(renamed));
     }
     if (!has_matched)
@@ -251,7 +270,10 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
     std::string text;
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
-        if (!last || !last->dtype || *last->dtype == entry.dtype)
+        bool const is_state = followed_by(entry.key, [&](std::string_view key) {
+                                  return yielded.find(key) != nullptr;
+                              }).has_value();
+        if (!last || !last->dtype || *last->dtype == entry.dtype || is_state)
             continue;
         if (bits(entry.dtype) < 16)
             fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),

@@ -173,7 +173,7 @@ class Checks:
     def run_state_again(self, torch, checkpoint, wanted):
         """The values of a checkpoint of DCP as a file of torch.save, under names with dots."""
         def flat(value, key=""):
-            pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+            pairs = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
             if isinstance(value, dict) or any(isinstance(item, (dict, torch.Tensor)) for _, item in pairs):
                 return {name: item for number, below in pairs
                         for name, item in flat(below, f"{key}.{number}" if key else str(number)).items()}
@@ -247,7 +247,9 @@ class Checks:
         def weights(path):
             return transformers.AutoModelForCausalLM.from_pretrained(path).state_dict()
 
-        for path in sorted((pathlib.Path(__file__).parent / "../data/formats/transformers").glob("*/*/")):
+        paths = sorted((pathlib.Path(__file__).parent / "../data/formats/transformers").glob("*/*/"))
+        assert paths, "there are no models"
+        for path in paths:
             for way in (["--to", "torch_dcp"], ["--to", "paddle_flex"],
                         ["--program", f"@{models.get(path.name, 'llama')}-hf-to-megatron"]):
                 there, back = (self.work / f"{path.name} {way[-1]} {end}" for end in ("there", "back"))

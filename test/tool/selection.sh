@@ -42,11 +42,15 @@ expects output "[k for k in d['objects'] if 'rng' in k or k == 'args']" "[]"
 expects output "'iteration' in d['objects']" True
 # What ranks of Megatron-Core have in common is one file, and stays whole.
 succeeds 1 convert "$megatron" common --to megatron_torch_dist --without 'rng_state/**' --without args --without common_tensor
-grep -q "^warning: .*one file: 'args' stays in it where this is written for Megatron-Core$" errors ||
+grep -q "^warning: .*one file: 'args' and 1 more stay in it where this is written for Megatron-Core$" errors ||
     { report "what stays in common.pt is not said" && cat errors; }
 succeeds 1 inspect common --json
 expects output "[k for k in ('args', 'iteration') if k in d['objects']], any('rng' in k for k in d['objects'])" \
     "(['args', 'iteration'], False)"
+succeeds 1 convert "$megatron" none --to megatron_torch_dist --without common_tensor
+grep -q "^warning: .*one file: 'common_tensor' (as None) stays in it" errors || report "None for a tensor is not said"
+refuses 3 "'iteration' is in common.pt, which is written as it is: it cannot be renamed for Megatron-Core$" \
+    convert "$megatron" out/x --to megatron_torch_dist --without common_tensor --rename iteration=step
 succeeds 1 convert "$megatron" nothing --to megatron_torch_dist --only 'decoder.**'
 succeeds 1 inspect nothing --json
 expects output "'args' in d['objects']" False
@@ -129,6 +133,20 @@ for ranks in 1 3; do
 done
 refuses 2 "^reshard: --cast with a layout is done behind a program, and this one \(back.aoa\) is run backwards" \
     convert mixed.safetensors out/x --program back.aoa --reverse --without norm.w --cast '**=float32' --layout two.json
+
+# States of Paddle follow their weights, and keep their data types.
+unified=$data/formats/unified/all_three
+succeeds 1 convert "$unified" states --rename '**=m.**' --cast '**=float16'
+succeeds 1 inspect states --json
+expects output "[(k, d['tensors'][k]['dtype']) for k in sorted(d['tensors']) if 'mlp' in k]" \
+    "[('m.mlp.weight', 'F16'), ('m.mlp.weight.beta1_pow_acc_0', 'F32'), ('m.mlp.weight.beta2_pow_acc_0', 'F32'), ('m.mlp.weight.moment1_0', 'F32'), ('m.mlp.weight.moment2_0', 'F32'), ('m.mlp.weight.w_0', 'F32')]"
+# Names of one tensor that get zeros behind it stay one tensor.
+echo 'base -> base, resize="[5, *]"
+same -> same, resize="[5, *]"' >wider.aoa
+succeeds 1 convert "$views" wider --only base --only same --program wider.aoa
+succeeds 1 inspect wider
+grep -q '^same is another name of base$' output || report "names of one tensor that is filled up became two"
+refuses 2 "'base' is to become 'a', and 'b' as well$" convert "$views" out/x --rename base=a --rename base=b
 
 # Keys are what they are, with any character.
 python3 - <<'PYTHON'

@@ -6,6 +6,7 @@
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/make_patterns.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -93,10 +94,14 @@ public:
             if (source == detail::zero_source)
                 return;
             detail::shard_index const& index = sources_.of(source);
+            std::vector<holder_t> givers; // one that has them twice is one
             for (std::size_t i = 0; i < index.replicas(place.source_box); ++i)
-                visit(detail::flow{options_.process_of(problem_.sources[source].shards.holder(
-                                       index.replica(place.source_box, i).shard)),
-                                   taker, bytes});
+                givers.push_back(options_.process_of(problem_.sources[source].shards.holder(
+                    index.replica(place.source_box, i).shard)));
+            std::sort(givers.begin(), givers.end());
+            givers.erase(std::unique(givers.begin(), givers.end()), givers.end());
+            for (holder_t const giver : givers)
+                visit(detail::flow{giver, taker, bytes});
         });
     }
 

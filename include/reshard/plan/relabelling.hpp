@@ -7,6 +7,7 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
 
+#include <cstdint>
 #include <vector>
 
 /// \file

@@ -97,12 +97,20 @@ inline void select_unread(checkpoint_metadata& found, key_selection& selection) 
 /// Says that what ranks have in common is not taken apart.
 inline void warn_of_common(checkpoint_metadata& found, key_selection& selection) {
     std::vector<std::string> left_out;
+    std::set<holder_t> common_files;
     bool takes_some = false;
     for (checkpoint_object const& object : found.objects)
-        if (object.is_common && selection.takes(object.key))
-            takes_some = true;
-        else if (object.is_common)
-            left_out.push_back("'" + object.key + "'");
+        if (object.is_common) {
+            common_files.insert(object.file);
+            if (selection.takes(object.key))
+                takes_some = true;
+            else
+                left_out.push_back("'" + object.key + "'");
+        }
+    for (checkpoint_tensor const& tensor : found.tensors)
+        if (!tensor.shards.empty() && common_files.contains(tensor.shards.front().file) &&
+            !selection.takes(tensor.key))
+            left_out.push_back("'" + tensor.key + "' (as None)");
     if (takes_some && !left_out.empty())
         found.warnings.push_back(found.path.string() + ": what ranks have in common is one file: " +
                                  first_and_more(left_out.front(), left_out.size()) +

@@ -180,7 +180,9 @@ inline std::optional<seen_format> see_format(file_store const& files,
 RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
                                           std::filesystem::path const& directory) {
     bool const has_mark = std::ranges::any_of(formats_of_directories, [&](auto const& format) {
-        return files.find(directory / format.file) != file_store::kind::nothing;
+        bool const is_megatron = format.file == megatron_metadata_name; // a name that others have
+        return files.find(directory / (is_megatron ? dcp_metadata_name : format.file)) !=
+               file_store::kind::nothing;
     });
     return has_mark ||
            (files.find(directory) == file_store::kind::directory &&
@@ -268,7 +270,8 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
         return std::nullopt;
     if ((from.empty() || from == deepspeed_format) && is_deepspeed_universal(*files, path))
         return open_deepspeed_universal(std::move(files), path);
-    if (auto const metadata = find_paddle_metadata(*files, path))
+    if (auto const metadata = find_paddle_metadata(*files, path);
+        metadata && (from.empty() || from == "paddle_flex"))
         return open_paddle_flex(std::move(files), *metadata);
     if (!find_gguf_files(*files, path).empty())
         return open_gguf_directory(std::move(files), path);

@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -140,9 +142,13 @@ shards_by_writer(layout const& target, file_choices const& choices) {
 RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
                                                       file_choices const& choices) {
     std::vector<saved_object> objects;
+    std::set<std::string_view> keys;
     for (saved_object const& object : choices.objects) {
         if (object.is_whole)
             continue;
+        if (!keys.insert(object.key).second)
+            fail(errc::usage, "two values that are no tensors are to be written as '", object.key,
+                 "'; give one of them another key");
         if (target.find(object.key))
             fail(errc::usage, "'", object.key,
                  "' is a value that is no tensor, and a tensor is to be written under that key; "

@@ -249,7 +249,10 @@ inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
 inline index_t bytes_of(plan_flows const& flows) {
     index_t sum = 0;
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](flow const& one) { sum += one.bytes * flows.count(kind); });
+        flows.for_each(kind, [&](flow const& one) {
+            sum = checked_add(sum, checked_multiply(one.bytes, flows.count(kind), "all bytes"),
+                              "all bytes");
+        });
     return sum;
 }
 
@@ -279,7 +282,7 @@ inline std::vector<gain> gains_of(plan_flows const& flows, alike_holders const& 
             if (one.bytes > 0 && processes.represents(one.source) && ranks.represents(one.target) &&
                 node_of(one.source) == node_of(one.target))
                 all.push_back({processes.class_of[one.source], ranks.class_of[one.target],
-                               one.bytes * flows.count(kind)});
+                               checked_multiply(one.bytes, flows.count(kind), "bytes kept")});
         });
     return summed(std::move(all));
 }

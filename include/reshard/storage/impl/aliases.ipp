@@ -106,7 +106,9 @@ RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) 
 /// whichever of their names.
 inline bool is_one_tensor(expression const& one, expression const& other, mapping const& program,
                           alias_map const& aliases) {
-    auto const stored_key = [&](piece const& part) {
+    auto const stored_key = [&](piece const& part) -> std::string {
+        if (part.source == zero_source)
+            return {};
         return key_of(aliases, std::string(program.sources().key(part.source)));
     };
     if (one.shape != other.shape || one.dtype != other.dtype ||

@@ -91,7 +91,9 @@ inline std::string advice_on_objects(checkpoint const& source) {
            (keys.empty() ? ""
                          : ", with the tensors in " +
                                first_and_more("'" + keys.front() + "'", keys.size())) +
-           (source.can_read_objects() ? ", or write torch_dcp or torch_save" : "");
+           (!source.can_read_objects() ? ""
+            : keys.empty()             ? ", or write torch_dcp or torch_save"
+                                       : ", or write torch_dcp");
 }
 
 /// The first tensor among what all ranks of a job of Megatron-Core have in common: in a checkpoint
@@ -136,8 +138,13 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, convert_op
         fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
     std::vector<saved_object> objects = source.read_objects();
     for (saved_object& object : objects)
-        if (auto const found = how.object_names.find(object.key); found != how.object_names.end())
+        if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
+            if (object.is_common && how.writing.format == "megatron_torch_dist")
+                fail(errc::unsupported, source.metadata().path.string(), ": '", object.key,
+                     "' is in ", megatron_common_name,
+                     ", which is written as it is: it cannot be renamed for Megatron-Core");
             object.key = found->second;
+        }
     return objects;
 }
 
@@ -282,7 +289,8 @@ void plan_conversion(group auto const& world, checkpoint const& source,
     local_error const problem = attempt([&] {
         work.plan_files(source, target, how);
         digest = digest_of_all(digest_of(source.metadata()), digest_of(work.program),
-                               digest_of(work.files.metadata), how.writing, how.strict);
+                               digest_of(work.files.metadata), how.writing, how.strict, how.objects,
+                               how.object_names);
     });
     agree_to_run(world, "convert to " + target.string(), digest, problem);
     work.plan_pieces(how, world.rank(), world.size());
