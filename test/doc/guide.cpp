@@ -339,7 +339,8 @@ void restart() {
     // [/relabel]
     // Rank 1 wants rows 4 to 7, of which process 2 has the first two.
     expect(best.process_of == std::vector<holder_t>{0, 2}, "relabel: processes");
-    expect(best.bytes_kept == 16 && best.bytes_kept_before == 8, "relabel: bytes");
+    expect(best.bytes_kept == 16 && best.bytes_kept_before == 8,
+           "relabel: bytes");
     expect(best.of_processes(after).holders == 3, "relabel: a layout");
 }
 

@@ -123,10 +123,8 @@ RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_sto
     }
     opened_checkpoint opened = all.take();
     warn_of_rest(opened.metadata, *files, directory);
-    opened.read_objects = [files = std::move(files),
-                           objects = std::move(objects)](key_set const& keys) {
-        return objects_in(*files, objects, keys);
-    };
+    opened.read_objects = [files = std::move(files), objects = std::move(objects)](
+                              key_set const& keys) { return objects_in(*files, objects, keys); };
     return opened;
 }
 
