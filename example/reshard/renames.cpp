@@ -66,7 +66,7 @@ void check_quotable(std::string const& name, std::string const& where) {
 }
 
 /// Refuses renames that depend on one another, since they are done one after the other, and one to
-/// the name of what stays.
+/// the name of what is there. Of those with `$LAYER_ID` the program warns.
 void check_independent(std::vector<rename_pair> const& all,
                        std::set<std::string, std::less<>> const& keys) {
     std::map<std::string_view, rename_pair const*> by_old, by_new;

@@ -38,8 +38,9 @@ struct opened_checkpoint {
     object_reader read_objects{};
 };
 
-/// Leaves out what is not selected: tensors and other values. Of what ranks have in common all
-/// values stay as long as one does, since they are one file.
+/// Leaves out what is not selected: tensors and other values. What ranks have in common is one file
+/// in the format of Megatron-Core, and stays whole there as long as one of its values is selected: a
+/// warning says so.
 ///
 /// \param only,without as of `safetensors_options`
 /// \throws error with errc::unknown_key for a pattern that matches nothing, and where no tensor is

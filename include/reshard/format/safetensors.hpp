@@ -115,7 +115,7 @@ struct safetensors_options {
     /// The format of the checkpoint, `torch_save` for one; empty: it is found by looking.
     std::string from = {};
     /// Patterns of keys (`key_pattern`) of which one matches what is opened, tensor or value; none:
-    /// everything is. What is left out is as if it were not there.
+    /// everything is. What is left out is as if it were not there (but see `select_keys`).
     std::vector<std::string> only = {};
     std::vector<std::string> without = {}; ///< patterns of keys that are left out of that
 

@@ -117,7 +117,7 @@ inline std::string hint_of_entries(file_store const& files,
 /// file in it names as the last one saved, others in it that are checkpoints, a file in it that is
 /// one, or what makes a readable checkpoint of it; nothing where that is not known.
 ///
-/// Never fails, and reads names and one short file only.
+/// Never fails, and reads names and a few short files only.
 ///
 /// \param all what is in the directory
 /// \par Source `latest_checkpointed_iteration.txt` and `mp_rank_00/model_optim_rng.pt` of

@@ -216,8 +216,8 @@ struct alike_holders {
     bool represents(holder_t holder) const { return members[class_of[holder]].front() == holder; }
 };
 
-/// By all that they hold, and by node, where they stay on it. A collision of digests costs bytes,
-/// and nothing else.
+/// By all that they hold, and by node, where they stay on it. A collision of digests, which
+/// is most unlikely, costs bytes, and makes the sums wrong.
 inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
                                    holder_t processes_per_node) {
     std::vector<hasher> digests(count);
