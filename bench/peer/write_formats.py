@@ -11,11 +11,14 @@ npy has one of all bytes. Needs the library of the format: torch, megatron-core,
 
 import argparse
 import os
-import socket
+import pathlib
 import subprocess
 import sys
 
 import numpy as np
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "test/data/formats"))
+from golden import free_ports
 
 FILES = {"npy": ".npy", "npz": ".npz", "gguf": ".gguf"}
 COLUMNS = 4096
@@ -124,16 +127,6 @@ WRITERS = {
     "npz": lambda options, path: np.savez(path, **parts(options)),
     "gguf": write_gguf,
 }
-
-
-def free_ports(count):
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 def start(options, name):

@@ -120,14 +120,14 @@ std::size_t say_lost_tensors(checkpoint const& source, bool says) {
     return lost.empty() ? 0 : 1;
 }
 
-std::size_t say_taken_apart(checkpoint_metadata const& source, file_store const& files,
-                            std::string const& format, bool says) {
+std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const& format,
+                            bool says) {
     if (source.format != "torch_save" || format.empty() ||
         !detail::written_format_of(format).has_objects)
         return 0;
     std::vector<std::string> tuples;
     for (detail::checkpoint_file const& file : source.files)
-        for (std::string& key : detail::tuples_with_tensors(files, file.path))
+        for (std::string& key : detail::tuples_with_tensors(*detail::files_of_system(), file.path))
             tuples.push_back(key.empty() ? file.path.stem().string() : std::move(key));
     std::erase_if(tuples, [&](std::string const& tuple) { // those of which nothing is selected
         std::string const within = tuple + ".";

@@ -151,8 +151,8 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         open_checkpoint(world, options.files.source, {.format = options.files.reading});
     std::size_t warnings = say_warnings(world, source);
     agree_on(world, [&] {
-        warnings += say_taken_apart(source.metadata(), *detail::files_of_system(),
-                                    format_to_write(options.to, options.target), world.rank() == 0);
+        warnings += say_taken_apart(source.metadata(), format_to_write(options.to, options.target),
+                                    world.rank() == 0);
         if (options.no_objects)
             warnings += say_lost_tensors(source, world.rank() == 0);
     });

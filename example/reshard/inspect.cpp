@@ -4,6 +4,7 @@
 #include "job_options.hpp"
 #include "json.hpp"
 #include "page/inspect_page.hpp"
+#include "spec.hpp"
 #include "summary.hpp"
 
 #include <reshard/format/checkpoint.hpp>
@@ -122,14 +123,6 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
            grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " bytes of it\n";
 }
 
-/// The names of values that are no tensors.
-std::vector<std::string> object_names(checkpoint_metadata const& checkpoint) {
-    std::vector<std::string> names;
-    for (detail::checkpoint_object const& one : checkpoint.objects)
-        names.push_back(one.key);
-    return names;
-}
-
 json::object json_of(checkpoint_metadata const& checkpoint) {
     json::object tensors;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
@@ -165,7 +158,7 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
     if (!checkpoint.this_layout_only.empty())
         all["this_layout_only"] = true;
     if (!checkpoint.objects.empty())
-        all["objects"] = json_texts(object_names(checkpoint));
+        all["objects"] = json_texts(object_keys(checkpoint));
     if (!checkpoint.unread.empty())
         all["unread"] = json_texts(checkpoint.unread);
     if (auto const delta = delta_of(checkpoint))
@@ -226,7 +219,7 @@ std::map<std::string, std::string> object_texts(checkpoint_metadata const& opene
 std::string object_text(checkpoint_metadata const& checkpoint,
                         detail::safetensors_options const& reading, bool all) {
     constexpr std::size_t most = 20;
-    auto const names = object_names(checkpoint);
+    auto const names = object_keys(checkpoint);
     auto const texts = object_texts(checkpoint, reading);
     std::size_t const shown = all ? names.size() : std::min(most, names.size());
     std::string text;

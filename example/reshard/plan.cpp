@@ -160,7 +160,8 @@ void write_page(plan_command const& options, source_spec const& source, job cons
                    run.rounds.rounds, options.budget, remarks}));
 }
 
-/// Warns of what `convert` would refuse, since it would be lost, or leaves out unseen; how many warnings.
+/// Warns of what `convert` would refuse, since it would be lost, or leaves out unseen; how many
+/// warnings.
 std::size_t say_lost(source_spec const& source, plan_command const& options) {
     check_replicas(options.replicas || options.per_rank, options.to);
     if (!options.to.empty() && !source.checkpoint)
@@ -186,9 +187,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
         say_lost(source, options) +
-        (source.checkpoint
-             ? say_taken_apart(*source.checkpoint, *detail::files_of_system(), options.to, true)
-             : 0);
+        (source.checkpoint ? say_taken_apart(*source.checkpoint, options.to, true) : 0);
     say_notes(all, options.files);
     note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);

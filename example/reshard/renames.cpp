@@ -256,13 +256,6 @@ program_source program_of_renames(job_files const& files, catalog const& source,
     return program;
 }
 
-std::vector<std::string> object_keys(checkpoint_metadata const& source) {
-    std::vector<std::string> keys;
-    for (detail::checkpoint_object const& object : source.objects)
-        keys.push_back(object.key);
-    return keys;
-}
-
 std::string cast_statements(job_files const& files, catalog const& yielded) {
     std::vector<cast_pattern> casts;
     for (std::string const& text : files.casts)

@@ -5,7 +5,6 @@
 
 #include "job.hpp"
 
-#include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <string>
@@ -28,9 +27,6 @@ bool has_renames(job_files const& files);
 /// \throws error with errc::unknown_key for a pattern that matches none of them; with
 ///         errc::unsupported for elements of less than 16 bits, whose scales a cast does not apply
 std::string cast_statements(job_files const& files, reshard::catalog const& yielded);
-
-/// The keys of values that are no tensors.
-std::vector<std::string> object_keys(reshard::checkpoint_metadata const& source);
 
 /// The statements, and a note of what the tables of names have found.
 ///

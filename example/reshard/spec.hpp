@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 /// \file
 /// What a SPEC on the command line names: a checkpoint or a layout file, found out by looking.
@@ -26,6 +27,9 @@ struct source_spec {
 ///         errc::usage for keys selected of a layout
 source_spec read_source(std::string const& path,
                         reshard::detail::safetensors_options const& reading = {});
+
+/// The keys of values that are no tensors.
+std::vector<std::string> object_keys(reshard::checkpoint_metadata const& source);
 
 /// A target: a layout file, or the layout that a checkpoint has, whose files stand for ranks.
 ///

@@ -39,8 +39,8 @@ struct opened_checkpoint {
 };
 
 /// Leaves out what is not selected: tensors and other values. What ranks have in common is one file
-/// in the format of Megatron-Core, and stays whole there as long as one of its values is selected: a
-/// warning says so.
+/// in the format of Megatron-Core, and stays whole there as long as one of its values is selected;
+/// a warning says so.
 ///
 /// \param only,without as of `safetensors_options`
 /// \throws error with errc::unknown_key for a pattern that matches nothing, and where no tensor is
