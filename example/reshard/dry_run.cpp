@@ -57,7 +57,7 @@ std::vector<key_cost> key_costs(plan_flows const& flows) {
     std::vector<key_cost> by_kind(flows.size());
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](detail::flow const& one) {
-            ++by_kind[kind].transfers;
+            by_kind[kind].transfers += !one.is_rest; // of a pair of shards, one
             by_kind[kind].bytes += one.bytes;
         });
     std::vector<key_cost> by_key;
@@ -134,6 +134,9 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     for (tensor_layout const& tensor : target.tensors)
         result.keys.push_back(tensor.key);
     result.by_key = key_costs(flows);
+    result.cost.transfers = 0;
+    for (key_cost const& one : result.by_key)
+        result.cost.transfers += one.transfers;
     result.memory = memory_of(problem, ranks);
     result.rounds = make_rounds(flows, ranks, options);
     result.files = make_conversion(source, all, result, options);

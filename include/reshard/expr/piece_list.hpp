@@ -14,6 +14,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 /// \file
@@ -222,6 +223,18 @@ public:
     constexpr index_t target_end(std::size_t i, std::size_t axis) const {
         return target_offset(i, axis) + row(i)[row_.target_shape() + axis];
     }
+    /// \}
+
+    /// True for one piece without offsets and without a reshape: most often all of a tensor.
+    constexpr bool is_whole() const { return size_ == 1 && row_.kind == row_kind::whole; }
+
+    /// \name Of its piece
+    /// \pre `is_whole()`
+    /// \{
+    constexpr std::span<index_t const> whole_extent() const {
+        return {row(0) + row_.target_shape(), ndim()};
+    }
+    constexpr permutation whole_order() const { return facts_in(row(0)).order; }
     /// \}
 
     /// The target boxes alone, to be searched.

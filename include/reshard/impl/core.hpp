@@ -89,7 +89,9 @@
 #include <reshard/os/impl/fresh_memory.ipp>
 #include <reshard/os/impl/page_advice.ipp>
 #include <reshard/os/impl/shared_segment.ipp>
+#include <reshard/plan/impl/balance.ipp>
 #include <reshard/plan/impl/cut_list.ipp>
+#include <reshard/plan/impl/giver_balancer.ipp>
 #include <reshard/plan/impl/plan_digest.ipp>
 #include <reshard/plan/impl/plan_problem.ipp>
 #include <reshard/plan/impl/planned_job.ipp>

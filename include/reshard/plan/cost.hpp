@@ -71,6 +71,7 @@ struct flow {
     holder_t target = 0;
     index_t bytes = 0;
     index_t count = 1;
+    bool is_rest = false; ///< of a pair of shards that is counted already: several give it
 
     constexpr bool operator==(flow const&) const = default;
 };

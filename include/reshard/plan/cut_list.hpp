@@ -219,7 +219,8 @@ private:
         tensor_shards const& shards = problem_.sources[operand].shards;
         std::uint32_t const which = one.at.source_box;
         std::uint32_t const shard =
-            index.replica(which, index.choose(which, shards, target, {})).shard;
+            index.replica(which, index.choose(which, shards, target, one.at.target_shard, {}))
+                .shard;
         box const held = shards.region(shard);
         index_vector const strides = row_major_strides(held.shape);
         cut const& geometry = one.geometry;

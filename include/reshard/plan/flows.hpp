@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_FLOWS_HPP
 
 #include <reshard/plan/cost.hpp>
+#include <reshard/plan/giver_classes.hpp>
 #include <reshard/plan/make_patterns.hpp>
 
 #include <algorithm>
@@ -57,7 +58,10 @@ public:
           options_(options),
           sources_(problem),
           targets_(problem.targets),
-          patterns_(detail::pattern_finder(problem, {}, options, sources_).find()),
+          is_balanced_(detail::can_balance(problem, options_, sources_)),
+          turns_(problem, options_, sources_, targets_, !is_balanced_),
+          givers_(problem, options_, sources_, turns_),
+          patterns_(detail::find_patterns(problem, {}, options_, sources_, targets_, is_balanced_)),
           source_places_(detail::held_alike(sources_.kinds())),
           target_places_(detail::held_alike(targets_)) {
         std::vector<std::uint64_t> digests;
@@ -69,6 +73,9 @@ public:
         for (std::uint32_t const kind : kinds_.class_of)
             ++counts_[kind];
     }
+
+    plan_flows(plan_flows const&) = delete; // its parts refer to one another
+    plan_flows& operator=(plan_flows const&) = delete;
 
     constexpr detail::plan_problem const& problem() const { return problem_; }
     constexpr plan_options const& options() const { return options_; }
@@ -83,11 +90,18 @@ public:
     /// One of the target tensors of that kind.
     constexpr std::uint32_t example(std::size_t kind) const { return kinds_.representative[kind]; }
 
+    /// What is sent, by who could send it.
+    constexpr std::vector<detail::shared_load> loads() const {
+        return detail::giver_class_finder(problem_, options_, sources_, targets_, patterns_)
+            .find()
+            .loads;
+    }
+
     /// Calls `visit(flow)` for each transfer of one tensor of that kind, and for those that other
     /// holders of the same elements could give: all that have them are sources.
     constexpr void for_each_possible(std::size_t kind, auto&& visit) const {
         std::uint32_t const t = example(kind);
-        for_each_cut(t, [&](detail::cut_place const& place, index_t bytes) {
+        for_each_cut(t, [&](std::size_t, detail::cut_place const& place, index_t bytes) {
             detail::target_side const& target = problem_.targets[t];
             detail::key_id const source = target.pieces->source(place.piece);
             holder_t const taker = options_.process_of(target.shards.holder(place.target_shard));
@@ -108,31 +122,31 @@ public:
     /// Calls `visit(flow)` for each transfer of one tensor of that kind.
     constexpr void for_each(std::size_t kind, auto&& visit) const {
         std::uint32_t const t = example(kind);
-        for_each_cut(t, [&](detail::cut_place const& place, index_t bytes) {
-            detail::target_side const& target = problem_.targets[t];
-            holder_t const taker = target.shards.holder(place.target_shard);
-            visit(detail::flow{process_of_giver(target.pieces->source(place.piece), place, taker),
-                               options_.process_of(taker), bytes});
+        for_each_cut(t, [&](std::size_t cut, detail::cut_place const& place, index_t bytes) {
+            holder_t const taker =
+                options_.process_of(problem_.targets[t].shards.holder(place.target_shard));
+            visit(detail::flow{process_of_giver(t, cut, taker), taker, bytes, 1, place.is_rest});
         });
     }
 
 private:
-    /// Calls `visit(place, bytes)` for what target tensor `t` is cut into.
+    /// Calls `visit(cut, place, bytes)` for what target tensor `t` is cut into.
     constexpr void for_each_cut(std::uint32_t t, auto&& visit) const {
-        detail::placed_pattern const& cuts = patterns_.patterns[patterns_.pattern_of[t]];
+        detail::placed_pattern const& cuts = pattern_of(t);
         for (std::size_t i = 0; i < cuts.size(); ++i) {
             detail::cut_place const& place = cuts.place(i);
-            visit(place,
-                  byte_count(element_count(cuts.geometry().extent(i)), wire(t, place.piece)));
+            visit(i, place,
+                  wire_bytes(problem_, t, place.piece, element_count(cuts.geometry().extent(i))));
         }
     }
 
-    constexpr holder_t process_of_giver(detail::key_id source, detail::cut_place const& place,
-                                        holder_t taker) const {
+    constexpr holder_t process_of_giver(std::uint32_t t, std::size_t cut, holder_t taker) const {
+        detail::cut_place const& place = pattern_of(t).place(cut);
+        detail::key_id const source = problem_.targets[t].pieces->source(place.piece);
         if (source == detail::zero_source || options_.shared_sources)
-            return options_.process_of(taker);
-        detail::shard_part const given = sources_.giver(source, place.source_box, taker, options_);
-        return options_.process_of(problem_.sources[source].shards.holder(given.shard));
+            return taker;
+        return options_.process_of(
+            problem_.sources[source].shards.holder(givers_(patterns_, t, cut).shard));
     }
 
     constexpr data_type wire(std::uint32_t t, std::size_t piece) const {
@@ -155,6 +169,7 @@ private:
         detail::hasher digest;
         digest.add(std::uint64_t{patterns_.pattern_of[t]});
         digest.add(std::uint64_t{target_places_[targets_.spread(t)]});
+        for_each_choice(t, [&](std::uint32_t choice) { digest.add(std::uint64_t{choice}); });
         for (std::size_t i = 0; i < pieces_of(t); ++i) {
             digest.add(place_of_source(t, i));
             digest.add(static_cast<std::uint64_t>(bits(wire(t, i))));
@@ -165,13 +180,35 @@ private:
     constexpr bool alike(std::uint32_t a, std::uint32_t b) const {
         if (patterns_.pattern_of[a] != patterns_.pattern_of[b] ||
             target_places_[targets_.spread(a)] != target_places_[targets_.spread(b)] ||
-            pieces_of(a) != pieces_of(b))
+            pieces_of(a) != pieces_of(b) || !same_choices(a, b))
             return false;
         for (std::size_t i = 0; i < pieces_of(a); ++i)
             if (place_of_source(a, i) != place_of_source(b, i) ||
                 bits(wire(a, i)) != bits(wire(b, i)))
                 return false;
         return true;
+    }
+
+    /// What givers of a tensor depend on beside who holds it.
+    constexpr void for_each_choice(std::uint32_t t, auto&& visit) const {
+        visit(turns_.first(t));
+        for (std::size_t i = 0; patterns_.givers.has(t) && i < pattern_of(t).size(); ++i)
+            visit(std::uint32_t{patterns_.replica(t, i)});
+    }
+
+    /// \pre the tensors have one pattern
+    constexpr bool same_choices(std::uint32_t a, std::uint32_t b) const {
+        detail::giver_table const& givers = patterns_.givers;
+        if (turns_.first(a) != turns_.first(b) || givers.has(a) != givers.has(b))
+            return false;
+        for (std::size_t i = 0; givers.has(a) && i < pattern_of(a).size(); ++i)
+            if (patterns_.replica(a, i) != patterns_.replica(b, i))
+                return false;
+        return true;
+    }
+
+    constexpr detail::placed_pattern const& pattern_of(std::uint32_t t) const {
+        return patterns_.patterns[patterns_.pattern_of[t]];
     }
 
     constexpr std::size_t pieces_of(std::uint32_t t) const {
@@ -182,6 +219,9 @@ private:
     plan_options options_;
     detail::source_indices sources_;
     detail::shard_kinds targets_;
+    bool is_balanced_;
+    detail::target_turns turns_;
+    detail::giver_finder givers_;
     detail::pattern_plan patterns_;
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;

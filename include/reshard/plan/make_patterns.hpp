@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_MAKE_PATTERNS_HPP
 
 #include <reshard/plan/cut_list.hpp>
+#include <reshard/plan/giver_balancer.hpp>
 #include <reshard/plan/target_kinds.hpp>
 
 #include <algorithm>
@@ -22,10 +23,11 @@ namespace detail {
 class pattern_finder {
 public:
     constexpr pattern_finder(plan_problem const& problem, plan_scope const& scope,
-                             plan_options const& options, source_indices const& sources)
+                             plan_options const& options, source_indices const& sources,
+                             shard_kinds const& targets)
         : problem_(problem),
           sources_(sources),
-          targets_(problem.targets),
+          targets_(targets),
           parts_(scope, options, sources, targets_),
           kinds_(problem, sources, targets_, parts_) {}
 
@@ -85,15 +87,25 @@ private:
 
     plan_problem const& problem_;
     source_indices const& sources_;
-    shard_kinds targets_;
+    shard_kinds const& targets_;
     scope_parts parts_;
     target_kinds kinds_;
 };
 
+/// The patterns of the transfers in `scope`; where it is balanced who gives, of all transfers.
+constexpr pattern_plan find_patterns(plan_problem const& problem, plan_scope const& scope,
+                                     plan_options const& options, source_indices const& sources,
+                                     shard_kinds const& targets, bool is_balanced) {
+    if (!is_balanced)
+        return pattern_finder(problem, scope, options, sources, targets).find();
+    pattern_plan patterns = pattern_finder(problem, {}, options, sources, targets).find();
+    balance_givers(problem, options, sources, targets, patterns);
+    return patterns;
+}
+
 } // namespace detail
 
-/// The patterns of all transfers of the holders in `scope`, and perhaps of others that hold
-/// replicas of theirs.
+/// The patterns of all transfers of the holders in `scope`, and perhaps of others.
 ///
 /// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and tensors
 /// with equal geometry are planned once. Constexpr: with layouts known as types, a constant.
@@ -105,7 +117,9 @@ constexpr detail::pattern_plan make_patterns(detail::plan_problem const& problem
                                              detail::plan_scope const& scope = {},
                                              plan_options const& options = {}) {
     detail::source_indices const sources(problem);
-    return detail::pattern_finder(problem, scope, options, sources).find();
+    bool const is_balanced = detail::can_balance(problem, options, sources);
+    return detail::find_patterns(problem, scope, options, sources,
+                                 detail::shard_kinds(problem.targets), is_balanced);
 }
 
 } // namespace reshard

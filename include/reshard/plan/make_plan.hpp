@@ -20,15 +20,14 @@ namespace detail {
 class transfer_lister {
 public:
     constexpr transfer_lister(plan_problem const& problem, plan_scope const& scope,
-                              plan_options const& options, source_indices const& sources)
-        : problem_(problem), scope_(scope), options_(options), sources_(sources) {}
+                              giver_finder const& givers)
+        : problem_(problem), scope_(scope), givers_(givers) {}
 
     constexpr plan list(pattern_plan patterns) {
         count(patterns);
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
-            if (placed_pattern const& cuts = patterns.patterns[patterns.pattern_of[t]];
-                cuts.size() > 0)
-                list(t, cuts);
+            if (patterns.patterns[patterns.pattern_of[t]].size() > 0)
+                list(t, patterns);
         result_.source_dtypes = std::move(patterns.source_dtypes);
         result_.target_dtypes = std::move(patterns.target_dtypes);
         result_.pattern_of = std::move(patterns.pattern_of);
@@ -46,7 +45,8 @@ private:
         result_.transfers.reserve(transfers);
     }
 
-    constexpr void list(std::uint32_t t, placed_pattern const& cuts) {
+    constexpr void list(std::uint32_t t, pattern_plan const& patterns) {
+        placed_pattern const& cuts = patterns.patterns[patterns.pattern_of[t]];
         target_side const& target = problem_.targets[t];
         std::vector<std::uint16_t> chains;
         for (std::size_t i = 0; i < target.pieces->size(); ++i)
@@ -59,17 +59,17 @@ private:
                            .cut = i,
                            .target_part = place.target_part,
                            .chain = chains[place.piece]};
-            name_source(entry, target.pieces->source(place.piece), place.source_box);
+            name_source(entry, target.pieces->source(place.piece), patterns);
             if (scope_.targets.contains(entry.target_holder) ||
                 (entry.source_holder != no_holder && scope_.sources.contains(entry.source_holder)))
                 result_.transfers.push_back(entry);
         }
     }
 
-    constexpr void name_source(transfer& entry, key_id source, std::uint32_t source_box) const {
+    constexpr void name_source(transfer& entry, key_id source, pattern_plan const& patterns) const {
         if (source == zero_source)
             return;
-        shard_part const chosen = sources_.giver(source, source_box, entry.target_holder, options_);
+        shard_part const chosen = givers_(patterns, entry.target_key, entry.cut);
         entry.source_key = source;
         entry.source_shard = chosen.shard;
         entry.source_part = chosen.part;
@@ -78,8 +78,7 @@ private:
 
     plan_problem const& problem_;
     plan_scope const& scope_;
-    plan_options const& options_;
-    source_indices const& sources_;
+    giver_finder const& givers_;
     plan result_;
 };
 
@@ -88,7 +87,8 @@ private:
 /// The transfers of the holders in `scope`: those of `make_patterns`, listed.
 ///
 /// \par Units  elements; `bytes` only through `wire_bytes`
-/// \post       `verify` finds nothing; the plan does not depend on the order of holders or keys
+/// \post       `verify` finds nothing; the plan does not depend on the order of keys, and on that of
+///             a rank's shards at most in which of several replicas gives
 /// \throws     error with errc::not_covered where nobody holds elements of a wanted shard, with
 ///             errc::overlap where source shards share elements without being replicas
 /// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of bench/jobs.hpp
@@ -96,8 +96,12 @@ private:
 constexpr plan make_plan(detail::plan_problem const& problem, detail::plan_scope const& scope = {},
                          plan_options const& options = {}) {
     detail::source_indices const sources(problem);
-    return detail::transfer_lister(problem, scope, options, sources)
-        .list(detail::pattern_finder(problem, scope, options, sources).find());
+    detail::shard_kinds const targets(problem.targets);
+    bool const is_balanced = detail::can_balance(problem, options, sources);
+    detail::target_turns const turns(problem, options, sources, targets, !is_balanced);
+    detail::giver_finder const givers(problem, options, sources, turns);
+    return detail::transfer_lister(problem, scope, givers)
+        .list(detail::find_patterns(problem, scope, options, sources, targets, is_balanced));
 }
 
 } // namespace reshard

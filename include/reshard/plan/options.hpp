@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_OPTIONS_HPP
 
 #include <reshard/core/digest.hpp>
+#include <reshard/core/members.hpp>
 #include <reshard/layout/shard_table.hpp>
 
 #include <algorithm>
@@ -85,6 +86,20 @@ inline constexpr stored_form form_of<plan_scope>{"scope of a plan", 5};
 
 } // namespace detail
 
+/// How one of several holders of the same elements is chosen to give them. One that the target's own
+/// process plays always comes first, then those on its node.
+enum class replica_choice : std::uint8_t {
+    balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
+    by_target, ///< by turns of the targets, where a target does not know what others want
+};
+
+namespace detail {
+
+template <>
+inline constexpr enum_range range_of_enum<replica_choice>{2, "the choice of replicas"};
+
+} // namespace detail
+
 /// How holders become processes, and processes nodes.
 struct plan_options {
     /// Holder `h` of either side is played by process `h % processes`; 0: each by its own.
@@ -93,6 +108,8 @@ struct plan_options {
     bool shared_sources = false;
     /// Process `p` runs on node `p / processes_per_node`; 0: each on its own.
     holder_t processes_per_node = 0;
+    /// Whoever plans the same transfers needs the same choice.
+    replica_choice replicas = replica_choice::balanced;
 
     constexpr holder_t process_of(holder_t holder) const {
         return processes == 0 ? holder : holder % processes;
@@ -104,7 +121,7 @@ struct plan_options {
     }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.processes, self.shared_sources, self.processes_per_node);
+        visit(self.processes, self.shared_sources, self.processes_per_node, self.replicas);
     }
 
     constexpr bool operator==(plan_options const&) const = default;
@@ -113,20 +130,28 @@ struct plan_options {
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<plan_options>{"set of options", 6};
+inline constexpr stored_form form_of<plan_options>{"set of options", 7};
 
 /// No limit of memory.
 inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();
 
+/// Which of `count` comes at that turn: each once in `count` turns, in another order every time, so
+/// that turns which somebody skips regularly do not fall on the same one.
+///
+/// \pre `count > 0`
+constexpr std::size_t in_turn(std::uint64_t turn, std::size_t count) {
+    return static_cast<std::size_t>((turn + turn / count) % count);
+}
+
 /// Which of `count` holders of the same box gives it to `target`: the place of one of them.
 ///
-/// The first that the same process plays; else one of those on the same node, or, where there is
-/// none, of all, by rotation over targets. Sender and receiver evaluate it alike. `holder_at(i)` is
-/// the holder at place `i`.
+/// The first that the same process plays; else by turns one of those on the same node, or, where
+/// there is none, of all. Sender and receiver evaluate it alike. `holder_at(i)` is the holder at
+/// place `i`.
 ///
 /// \pre `count > 0`
 constexpr std::size_t choose_replica(std::size_t count, auto&& holder_at, holder_t target,
-                                     plan_options const& options) {
+                                     std::uint64_t turn, plan_options const& options) {
     if (count == 1 || options.shared_sources)
         return 0;
     std::size_t near = 0;
@@ -136,10 +161,10 @@ constexpr std::size_t choose_replica(std::size_t count, auto&& holder_at, holder
         near += options.node_of(holder_at(i)) == options.node_of(target);
     }
     if (near == 0)
-        return target % count;
-    std::size_t turn = target % near;
+        return in_turn(turn, count);
+    std::size_t rest = in_turn(turn, near);
     for (std::size_t i = 0;; ++i)
-        if (options.node_of(holder_at(i)) == options.node_of(target) && turn-- == 0)
+        if (options.node_of(holder_at(i)) == options.node_of(target) && rest-- == 0)
             return i;
 }
 

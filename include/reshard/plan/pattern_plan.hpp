@@ -22,6 +22,8 @@ struct cut_place {
     std::uint32_t source_box = 0;   ///< of the source tensor's `shard_index`
     std::uint32_t target_shard = 0; ///< place in the target tensor's shards
     std::uint8_t target_part = 0;   ///< which box of a shard that is a flat range
+    bool is_rest = false;           ///< not the first of those that one cut was cut into
+    std::uint16_t replica = 0;      ///< of the source box, in patterns that one tensor has alone
 
     constexpr bool operator==(cut_place const&) const = default;
 };
@@ -125,6 +127,76 @@ private:
     bool is_sorted_ = true;
 };
 
+/// Which replica of its source box each cut of a tensor is given from, where that was balanced.
+///
+/// Tensors whose cuts have the same possible givers are numbered, and divided among these by
+/// number. One that has a pattern alone has the replicas in its places.
+class giver_table {
+public:
+    /// The tensors with numbers below `end`, and not below that before, are given from a replica.
+    struct share {
+        std::uint32_t end = 0;
+        std::uint16_t replica = 0;
+    };
+
+    /// A tensor of a class, by its number there.
+    struct member {
+        std::uint32_t group = none;
+        std::uint32_t number = 0;
+    };
+
+    static constexpr std::uint32_t none = 0xffffffff;  ///< replicas take turns
+    static constexpr std::uint32_t alone = 0xfffffffe; ///< in a pattern of its own
+
+    constexpr giver_table() = default;
+    constexpr explicit giver_table(std::vector<member> by_tensor)
+        : members_(std::move(by_tensor)) {}
+
+    constexpr bool has(std::uint32_t tensor) const {
+        return tensor < members_.size() && members_[tensor].group != none;
+    }
+    constexpr bool is_alone(std::uint32_t tensor) const {
+        return has(tensor) && members_[tensor].group == alone;
+    }
+    constexpr void set_alone(std::uint32_t tensor) { members_[tensor].group = alone; }
+
+    /// The next class, whose cuts `add_cut` adds.
+    constexpr void add_class() { first_cut_.push_back(static_cast<std::uint32_t>(ends_.size())); }
+
+    /// The next cut of the class that was added last.
+    ///
+    /// \pre the last share ends behind all tensors of the class
+    constexpr void add_cut(std::vector<share> const& shares) {
+        shares_.insert(shares_.end(), shares.begin(), shares.end());
+        ends_.push_back(static_cast<std::uint32_t>(shares_.size()));
+    }
+
+    /// \pre `has(tensor)`, which is not alone, and it has a cut of that number
+    constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
+        member const& one = members_[tensor];
+        std::size_t const place = first_cut_[one.group] + cut;
+        std::size_t i = place == 0 ? 0 : ends_[place - 1];
+        while (shares_[i].end <= one.number)
+            ++i;
+        return shares_[i].replica;
+    }
+
+    /// The memory that it takes.
+    ///
+    /// \par Units bytes
+    constexpr std::size_t bytes() const {
+        return members_.capacity() * sizeof(member) +
+               (first_cut_.capacity() + ends_.capacity()) * sizeof(std::uint32_t) +
+               shares_.capacity() * sizeof(share);
+    }
+
+private:
+    std::vector<member> members_;          ///< by tensor
+    std::vector<std::uint32_t> first_cut_; ///< by class: the number of its first cut
+    std::vector<std::uint32_t> ends_;      ///< by cut: where its shares end
+    std::vector<share> shares_;
+};
+
 /// All transfers of some holders, tensors of a kind together.
 ///
 /// 126 equal layers are one pattern here: `transfer_lister` makes the `plan` of it, a hundred times
@@ -134,12 +206,21 @@ struct pattern_plan {
     std::vector<data_type> target_dtypes;  ///< by target key
     std::vector<std::uint32_t> pattern_of; ///< by target key
     std::vector<placed_pattern> patterns;
+    giver_table givers;
+
+    /// Which replica of its source box gives that cut, where that was balanced.
+    ///
+    /// \pre `givers.has(tensor)`, and it has a cut of that number
+    constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
+        return givers.is_alone(tensor) ? patterns[pattern_of[tensor]].place(cut).replica
+                                       : givers.replica(tensor, cut);
+    }
 
     /// The memory that it takes.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const {
-        std::size_t sum = source_dtypes.capacity() * sizeof(data_type) +
+        std::size_t sum = givers.bytes() + source_dtypes.capacity() * sizeof(data_type) +
                           target_dtypes.capacity() * sizeof(data_type) +
                           pattern_of.capacity() * sizeof(std::uint32_t);
         for (placed_pattern const& one : patterns)

@@ -19,7 +19,7 @@ struct layout;
 namespace detail {
 
 /// What a planner makes of the same inputs; goes up when it makes something else.
-inline constexpr std::uint64_t planner_version = 1;
+inline constexpr std::uint64_t planner_version = 2;
 
 /// A digest of mapping, layouts and options: what all holders have in common.
 RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,

@@ -8,6 +8,7 @@
 #include <reshard/layout/tensor_shards.hpp>
 #include <reshard/plan/options.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -93,6 +94,7 @@ public:
         : grid_(shards.grid()), grids_(shards.grids()) {
         if (shards.table())
             parts_ = index_parts(*shards.table());
+        most_replicas_ = count_replicas();
     }
 
     /// The number of different boxes; computed ones that have no elements are counted, too.
@@ -124,6 +126,9 @@ public:
         return grid_ ? grid_->replicas() : grids_ ? grids_->replicas(i) : parts_.replicas(i);
     }
 
+    /// The most replicas that a box has.
+    constexpr std::size_t most_replicas() const { return most_replicas_; }
+
     /// Replica `which` of box `i`.
     ///
     /// \pre `which < replicas(i)`
@@ -144,22 +149,22 @@ public:
             parts_.boxes.for_each_overlap(region, visit);
     }
 
-    /// Which replica of box `i` is given to the holder `target`; see `choose_replica`, whose answer
-    /// it is, by arithmetic where there are grids.
+    /// Which replica of box `i` is given to the holder `target` at that turn; see `choose_replica`,
+    /// whose answer it is, by arithmetic where there are grids.
     ///
     /// \pre `shards` are those of this index, or others of equal geometry
     constexpr std::size_t choose(std::size_t i, tensor_shards const& shards, holder_t target,
-                                 plan_options const& options) const {
+                                 std::uint64_t turn, plan_options const& options) const {
         if (replicas(i) == 1)
             return 0;
         if (!is_computed() || options.processes != 0 || options.shared_sources)
             return choose_replica(
                 replicas(i),
                 [&](std::size_t which) { return shards.holder(replica(i, which).shard); }, target,
-                options);
+                turn, options);
         if (auto const own = replica_held(i, shards, target))
             return *own;
-        return near_replica(i, shards, target, options).value_or(target % replicas(i));
+        return near_replica(i, shards, target, turn, options).value_or(in_turn(turn, replicas(i)));
     }
 
     constexpr bool is_computed() const { return grid_ || grids_; }
@@ -179,6 +184,15 @@ private:
         return grid_ ? grid_->cycles_at(i) : grids_ ? grids_->cycles_at(i) : axis_cycles();
     }
 
+    constexpr std::size_t count_replicas() const {
+        std::size_t most = grid_ ? grid_->replicas() : 0;
+        for (std::size_t i = 0; grids_ && i < grids_->recipe().size(); ++i)
+            most = std::max(most, grids_->recipe()[i].replicas());
+        for (std::size_t i = 0; !is_computed() && i < size(); ++i)
+            most = std::max(most, replicas(i));
+        return most;
+    }
+
     /// Which replica of box `i` a holder has, or nothing where it has another box or none.
     static constexpr std::optional<std::size_t>
     replica_held(std::size_t i, tensor_shards const& shards, holder_t holder) {
@@ -193,7 +207,7 @@ private:
     /// One of the replicas on the node of `target`, by turns, or nothing where there is none.
     static constexpr std::optional<std::size_t> near_replica(std::size_t i,
                                                              tensor_shards const& shards,
-                                                             holder_t target,
+                                                             holder_t target, std::uint64_t turn,
                                                              plan_options const& options) {
         if (options.processes_per_node <= 1)
             return std::nullopt;
@@ -202,12 +216,13 @@ private:
         for (holder_t on_node = 0; on_node < options.processes_per_node; ++on_node)
             if (auto const which = replica_held(i, shards, first + on_node))
                 near.push_back(*which);
-        return near.empty() ? std::nullopt : std::optional(near[target % near.size()]);
+        return near.empty() ? std::nullopt : std::optional(near[in_turn(turn, near.size())]);
     }
 
     shard_grid const* grid_ = nullptr;
     grid_list const* grids_ = nullptr;
     part_index parts_;
+    std::size_t most_replicas_ = 0;
 };
 
 } // namespace reshard::detail

@@ -6,6 +6,7 @@
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -167,14 +168,10 @@ public:
 
     constexpr shard_kinds const& kinds() const { return kinds_; }
 
-    /// Which shard of `source` gives its box `source_box` to the holder `target`.
-    ///
-    /// \pre `source` is a source of the problem, and `source_box` a box of its index
-    constexpr shard_part giver(key_id source, std::uint32_t source_box, holder_t target,
-                               plan_options const& options) const {
-        shard_index const& index = of(source);
-        return index.replica(
-            source_box, index.choose(source_box, problem_.sources[source].shards, target, options));
+    /// True where there is a choice of who gives.
+    constexpr bool have_replicas() const {
+        return std::any_of(indices_.begin(), indices_.end(),
+                           [](shard_index const& one) { return one.most_replicas() > 1; });
     }
 
 private:

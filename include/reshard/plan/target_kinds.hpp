@@ -157,6 +157,14 @@ public:
         hasher digest;
         target_side const& target = problem_.targets[t];
         digest.add(target_digests_[targets_.spread(t)]);
+        if (target.pieces->is_whole()) { // of a large model nearly all, and by far the quickest
+            key_id const source = target.pieces->source(0);
+            digest.add(source == zero_source ? 0 : digest_of_source(source));
+            digest.add(axes_of(target.pieces->whole_order(), target.pieces->ndim()));
+            for (index_t const extent : target.pieces->whole_extent())
+                digest.add(static_cast<std::uint64_t>(extent));
+            return digest.value();
+        }
         for (std::size_t i = 0; i < target.pieces->size(); ++i) {
             piece const p = (*target.pieces)[i];
             digest.add(p.source == zero_source ? 0 : digest_of_source(p.source));
@@ -177,8 +185,12 @@ public:
     constexpr bool same_kind(std::uint32_t a, std::uint32_t b) const {
         piece_list const &x = *problem_.targets[a].pieces, &y = *problem_.targets[b].pieces;
         if (!same_parts(targets_, parts_.wanted, targets_.spread(a), targets_.spread(b)) ||
-            x.size() != y.size())
+            x.size() != y.size() || x.is_whole() != y.is_whole())
             return false;
+        if (x.is_whole())
+            return x.whole_order() == y.whole_order() &&
+                   std::ranges::equal(x.whole_extent(), y.whole_extent()) &&
+                   same_source(x.source(0), y.source(0));
         for (std::size_t i = 0; i < x.size(); ++i)
             if (!same_piece(x[i], y[i]))
                 return false;
@@ -215,10 +227,14 @@ private:
         if (a.order != b.order || a.source_offset != b.source_offset ||
             a.target_offset != b.target_offset || a.extent != b.extent || a.joins != b.joins)
             return false;
-        if (a.source == zero_source || b.source == zero_source)
-            return a.source == b.source;
+        return same_source(a.source, b.source);
+    }
+
+    constexpr bool same_source(key_id a, key_id b) const {
+        if (a == zero_source || b == zero_source)
+            return a == b;
         shard_kinds const& kinds = sources_.kinds();
-        return same_parts(kinds, parts_.given, kinds.spread(a.source), kinds.spread(b.source));
+        return same_parts(kinds, parts_.given, kinds.spread(a), kinds.spread(b));
     }
 
     /// By piece, the first piece of the same source. Tensors that agree in it have one source twice

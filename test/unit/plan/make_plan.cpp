@@ -206,25 +206,65 @@ BOOST_AUTO_TEST_CASE(targets_may_overlap) {
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_gives_and_both_sides_know_it) {
-    // Ranks 0, 2 and 3 of nodes {0, 1}, {2, 3}, {4, 5} have all; every rank wants it.
-    std::vector<shard_descriptor> const all{part("w", {4}, {{0}, {4}})};
+    // Ranks 0, 2 and 3 of nodes {0, 1}, {2, 3}, {4, 5} have all; every rank wants it. What the last
+    // node wants leaves both others in equal parts, and rank 0 sends its own neighbour 4, too.
+    std::vector<shard_descriptor> const all{part("w", {8}, {{0}, {8}})};
     whole_problem const problem({all, {}, all, all}, {all, all, all, all, all, all});
     plan_options const two{.processes_per_node = 2};
-    texts const expected{"0>0 [0:4]", "0>1 [0:4]", "2>2 [0:4]",
-                         "3>3 [0:4]", "2>4 [0:4]", "3>5 [0:4]"};
-    BOOST_TEST(lines(make_plan(problem(), {}, two)) == expected, boost::test_tools::per_element());
-    BOOST_TEST(lines(make_plan(problem()))[1] == "2>1 [0:4]"); // without nodes: by rotation
     plan_problem const shared = problem();
+    plan const whole = make_plan(shared, {}, two);
+    BOOST_TEST(!verify(whole, shared));
+    plan_cost const cost = cost_of(whole, 6, two);
+    BOOST_TEST(cost.bytes_local == 3 * 32); // each that has it takes its own
+    // Two floats of eight are four bytes each: 64 bytes leave two nodes, 32 each.
+    BOOST_TEST(cost.by_process[0].bytes_out == 32 + 32);
+    BOOST_TEST(cost.by_process[2].bytes_out + cost.by_process[3].bytes_out == 32);
     for (holder_t rank = 0; rank < 6; ++rank) {
         holder_set const one({rank});
         texts mine;
-        for (std::string const& line : expected)
+        for (std::string const& line : lines(whole))
             if (line[0] == static_cast<char>('0' + rank) ||
                 line[2] == static_cast<char>('0' + rank))
                 mine.push_back(line);
         BOOST_TEST(lines(make_plan(shared, {one, one}, two)) == mine,
                    boost::test_tools::per_element());
     }
+}
+
+BOOST_AUTO_TEST_CASE(replicas_give_equally_much_whatever_the_numbers_of_the_ranks) {
+    // Ranks 0 and 1 have both tensors; 2 and 4 want one each, and by their numbers both would ask
+    // rank 0.
+    std::vector<shard_descriptor> const both{part("a", {4}, {{0}, {4}}),
+                                             part("b", {4}, {{0}, {4}})};
+    whole_problem const problem(
+        {both, both}, {{}, {}, {part("a", {4}, {{0}, {4}})}, {}, {part("b", {4}, {{0}, {4}})}});
+    plan_cost const cost = cost_of(make_plan(problem()), 5);
+    BOOST_TEST(cost.by_process[0].bytes_out == 16);
+    BOOST_TEST(cost.by_process[1].bytes_out == 16);
+    BOOST_TEST(cost.transfers == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_box_that_one_alone_should_not_send_is_cut) {
+    // 100 floats on three ranks, wanted by a fourth: 33 or 34 each.
+    std::vector<shard_descriptor> const all{part("w", {100}, {{0}, {100}})};
+    whole_problem const problem({all, all, all}, {{}, {}, {}, all});
+    plan const whole = make_plan(problem());
+    BOOST_TEST(!verify(whole, problem()));
+    for (holder_t rank = 0; rank < 3; ++rank)
+        BOOST_TEST(cost_of(whole, 4).by_process[rank].bytes_out <= 4 * 35);
+    // It is one pair of a source's box and a target's shard still.
+    plan_problem const shared = problem();
+    index_t pairs = 0;
+    plan_flows(shared).for_each(0, [&](flow const& one) { pairs += !one.is_rest; });
+    BOOST_TEST(pairs == 1);
+}
+
+BOOST_AUTO_TEST_CASE(where_a_target_plans_alone_its_number_decides) {
+    std::vector<shard_descriptor> const all{part("w", {4}, {{0}, {4}})};
+    whole_problem const problem({all, all}, {{}, {}, all, all});
+    plan_options const alone{.replicas = replica_choice::by_target};
+    BOOST_TEST(lines(make_plan(problem(), {}, alone)) == (texts{"1>2 [0:4]", "0>3 [0:4]"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_is_refused_even_between_equal_layers) {

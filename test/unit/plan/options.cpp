@@ -12,9 +12,9 @@ BOOST_AUTO_TEST_SUITE(plan_options_)
 namespace {
 
 std::size_t chosen(std::vector<holder_t> const& holders, holder_t target,
-                   plan_options const& options = {}) {
+                   plan_options const& options = {}, std::uint64_t turn = 0) {
     return choose_replica(
-        holders.size(), [&](std::size_t i) { return holders[i]; }, target, options);
+        holders.size(), [&](std::size_t i) { return holders[i]; }, target, turn, options);
 }
 
 } // namespace
@@ -66,28 +66,41 @@ BOOST_AUTO_TEST_CASE(who_has_it_itself_takes_its_own) {
     BOOST_TEST(chosen({4, 3, 5}, 7, {2, false}) == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(turns_fall_on_each_once_and_begin_with_another_one_every_time) {
+    std::vector<std::size_t> turns;
+    for (std::uint64_t turn = 0; turn < 9; ++turn)
+        turns.push_back(in_turn(turn, 3));
+    BOOST_TEST((turns == std::vector<std::size_t>{0, 1, 2, 1, 2, 0, 2, 0, 1}));
+    BOOST_TEST(in_turn(17, 1) == 0u);
+    // Every other turn is skipped, and both get their share of the others: 1, 3, 5, 7 of two.
+    BOOST_TEST(in_turn(1, 2) == 1u);
+    BOOST_TEST(in_turn(3, 2) == 0u);
+    BOOST_TEST(in_turn(5, 2) == 1u);
+    BOOST_TEST(in_turn(7, 2) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(others_take_turns) {
-    BOOST_TEST(chosen({10, 11, 12}, 0) == 0u);
-    BOOST_TEST(chosen({10, 11, 12}, 1) == 1u);
-    BOOST_TEST(chosen({10, 11, 12}, 5) == 2u);
-    BOOST_TEST(chosen({10}, 5) == 0u);
+    BOOST_TEST(chosen({10, 11, 12}, 0, {}, 0) == 0u);
+    BOOST_TEST(chosen({10, 11, 12}, 0, {}, 1) == 1u);
+    BOOST_TEST(chosen({10, 11, 12}, 0, {}, 4) == 2u);
+    BOOST_TEST(chosen({10}, 0, {}, 5) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(those_on_the_same_node_are_asked_first_and_take_turns) {
     // Nodes of four: 0-3, 4-7, 8-11.
     plan_options const four{.processes_per_node = 4};
-    BOOST_TEST(chosen({0, 4, 6, 7, 9}, 5, four) == 3u); // 5 % 3 = 2: the third of 4, 6, 7
-    BOOST_TEST(chosen({0, 5, 6, 9}, 4, four) == 1u);    // 4 % 2 = 0
-    BOOST_TEST(chosen({0, 5, 6, 9}, 7, four) == 2u);    // 7 % 2 = 1
-    BOOST_TEST(chosen({0, 1, 9}, 10, four) == 2u);      // 9 alone is near
-    BOOST_TEST(chosen({9, 10, 0}, 10, four) == 1u);     // itself before its neighbour
+    BOOST_TEST(chosen({0, 4, 6, 7, 9}, 5, four, 2) == 3u); // the third of 4, 6, 7
+    BOOST_TEST(chosen({0, 5, 6, 9}, 4, four, 0) == 1u);
+    BOOST_TEST(chosen({0, 5, 6, 9}, 7, four, 1) == 2u);
+    BOOST_TEST(chosen({0, 1, 9}, 10, four, 1) == 2u); // 9 alone is near
+    BOOST_TEST(chosen({9, 10, 0}, 10, four) == 1u);   // itself before its neighbour
 }
 
 BOOST_AUTO_TEST_CASE(where_nobody_is_on_the_same_node_all_take_turns) {
     plan_options const four{.processes_per_node = 4};
-    BOOST_TEST(chosen({0, 1, 9}, 4, four) == 1u);
-    BOOST_TEST(chosen({0, 1, 9}, 5, four) == 2u);
-    BOOST_TEST(chosen({0, 1, 9}, 6, four) == 0u);
+    BOOST_TEST(chosen({0, 1, 9}, 4, four, 1) == 1u);
+    BOOST_TEST(chosen({0, 1, 9}, 5, four, 2) == 2u);
+    BOOST_TEST(chosen({0, 1, 9}, 6, four, 0) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_everybody_can_read_is_read_from_the_first) {

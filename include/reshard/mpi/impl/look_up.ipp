@@ -36,7 +36,9 @@ public:
           me_(static_cast<holder_t>(world.rank())),
           how_(how),
           nodes_(with_nodes(world, how.processes_per_node)),
-          exchange_(world) {}
+          exchange_(world) {
+        nodes_.replicas = replica_choice::by_target; // what others want is known to nobody
+    }
 
     std::shared_ptr<planned_job> run(known_side const& source, known_side const& target,
                                      std::optional<mapping> program) {

@@ -211,7 +211,7 @@ RESHARD_DECL std::vector<directory_entry> shard_directory::chosen(std::vector<di
         result.push_back(
             all[first + choose_replica(
                             last - first, [&](std::size_t i) { return all[first + i].holder; },
-                            target, options)]);
+                            target, std::uint64_t{target} + all[first].key, options)]);
     }
     return result;
 }

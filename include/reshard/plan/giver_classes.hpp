@@ -1,0 +1,278 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_GIVER_CLASSES_HPP
+#define RESHARD_PLAN_GIVER_CLASSES_HPP
+
+#include <reshard/plan/givers.hpp>
+#include <reshard/plan/load_balance.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What there is to choose where several could give: equal tensors once, and who could send how
+/// much.
+
+namespace reshard::detail {
+
+/// A process that holds a box, and which replica of it: the first that it plays.
+struct box_giver {
+    holder_t process = 0;
+    std::uint16_t replica = 0;
+
+    constexpr auto operator<=>(box_giver const&) const = default;
+};
+
+/// Who could give a cut.
+struct possible_givers {
+    std::vector<box_giver> givers; ///< by process, each once; none where there is no source
+    bool has_taker = false;        ///< it is the taker's process: nothing is sent
+    bool leaves_node = false;      ///< none of them is on the taker's node
+};
+
+/// Who could give what, each box asked for once.
+///
+/// Refers to all that it is made from, which must live as long.
+class giver_lists {
+public:
+    constexpr giver_lists(plan_problem const& problem, plan_options const& options,
+                          source_indices const& sources)
+        : problem_(problem), options_(options), sources_(sources) {
+        for (std::uint32_t i = 0; i < sources.kinds().spreads().size(); ++i)
+            of_box_.emplace_back(sources.of_spread(i).size());
+    }
+
+    /// Those that come first: the taker's own process, else those on its node, else all.
+    constexpr possible_givers of(std::uint32_t tensor, cut_place const& place) {
+        target_side const& target = problem_.targets[tensor];
+        key_id const source = target.pieces->source(place.piece);
+        if (source == zero_source)
+            return {};
+        holder_t const taker = options_.process_of(target.shards.holder(place.target_shard));
+        std::vector<box_giver> const& all = holders_of(source, place.source_box);
+        auto const own = std::lower_bound(all.begin(), all.end(), box_giver{taker, 0});
+        if (own != all.end() && own->process == taker)
+            return {{*own}, true, false};
+        if (options_.processes_per_node > 1) {
+            auto const node = [&](holder_t process) {
+                return process / options_.processes_per_node;
+            };
+            std::vector<box_giver> near;
+            std::copy_if(all.begin(), all.end(), std::back_inserter(near),
+                         [&](box_giver const& one) { return node(one.process) == node(taker); });
+            if (!near.empty())
+                return {std::move(near), false, false};
+        }
+        return {all, false, true};
+    }
+
+private:
+    constexpr std::vector<box_giver> const& holders_of(key_id source, std::uint32_t source_box) {
+        std::vector<box_giver>& known = of_box_[sources_.kinds().spread(source)][source_box];
+        if (!known.empty())
+            return known;
+        shard_index const& index = sources_.of(source);
+        for (std::size_t which = 0; which < index.replicas(source_box); ++which)
+            known.push_back({options_.process_of(problem_.sources[source].shards.holder(
+                                 index.replica(source_box, which).shard)),
+                             static_cast<std::uint16_t>(which)});
+        std::sort(known.begin(), known.end());
+        auto const same = [](box_giver const& a, box_giver const& b) {
+            return a.process == b.process;
+        };
+        known.erase(std::unique(known.begin(), known.end(), same), known.end());
+        return known;
+    }
+
+    plan_problem const& problem_;
+    plan_options const& options_;
+    source_indices const& sources_;
+    std::vector<std::vector<std::vector<box_giver>>> of_box_; ///< by spread, by box
+};
+
+/// A cut of all tensors of a class.
+struct class_cut {
+    static constexpr std::uint32_t no_load = 0xffffffff; ///< nothing is sent
+
+    std::uint32_t load = no_load; ///< that it is part of
+    std::uint32_t group = 0;      ///< its class
+    std::uint32_t number = 0;     ///< of the cut in its pattern
+    std::uint32_t first = 0;      ///< `replicas[first + i]` is that of sender `i` of the load
+    index_t bytes = 0;
+    std::vector<giver_table::share> shares = {}; ///< who gives it, as far as that is chosen
+};
+
+/// Tensors whose cuts have the same possible givers are a class, and counted together; who could
+/// send the same is one load.
+struct giver_classes {
+    std::vector<giver_table::member> members; ///< by tensor
+    std::vector<std::uint32_t> examples;      ///< by class: one of its tensors
+    std::vector<std::uint32_t> counts;        ///< by class: how many tensors
+    std::vector<class_cut> cuts;              ///< class by class
+    std::vector<std::uint16_t> replicas;      ///< by cut, by sender
+    std::vector<shared_load> loads;
+
+    /// The cuts that are sent: those that only one process can give, then the others; what is small
+    /// fills the gaps.
+    constexpr std::vector<std::uint32_t> largest_first() const {
+        std::vector<std::uint32_t> order;
+        for (std::uint32_t i = 0; i < cuts.size(); ++i)
+            if (cuts[i].load != class_cut::no_load)
+                order.push_back(i);
+        auto const rank = [&](std::uint32_t i) {
+            return std::tuple(loads[cuts[i].load].senders.size() > 1, -cuts[i].bytes, i);
+        };
+        std::sort(order.begin(), order.end(),
+                  [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
+        return order;
+    }
+};
+
+/// Finds them.
+class giver_class_finder {
+public:
+    /// \pre `patterns` are those of all transfers
+    constexpr giver_class_finder(plan_problem const& problem, plan_options const& options,
+                                 source_indices const& sources, shard_kinds const& targets,
+                                 pattern_plan const& patterns)
+        : problem_(problem),
+          sources_(sources),
+          targets_(targets),
+          patterns_(patterns),
+          lists_(problem, options, sources),
+          loads_of_all_(sources.kinds().spreads().size()) {}
+
+    constexpr giver_classes find() && {
+        find_classes();
+        return std::move(result_);
+    }
+
+private:
+    constexpr placed_pattern const& pattern_of(std::uint32_t tensor) const {
+        return patterns_.patterns[patterns_.pattern_of[tensor]];
+    }
+
+    constexpr std::size_t pieces_of(std::uint32_t tensor) const {
+        return pattern_of(tensor).size() == 0 ? 0 : problem_.targets[tensor].pieces->size();
+    }
+
+    /// What decides who could give a piece, and its bytes.
+    constexpr std::uint64_t piece_key(std::uint32_t tensor, std::size_t piece) const {
+        key_id const source = problem_.targets[tensor].pieces->source(piece);
+        return source == zero_source
+                   ? no_spread
+                   : std::uint64_t{sources_.kinds().spread(source)} << 8 |
+                         static_cast<std::uint64_t>(problem_.sources[source].dtype);
+    }
+
+    constexpr std::uint64_t digest_of(std::uint32_t tensor) const {
+        std::uint64_t digest =
+            std::uint64_t{patterns_.pattern_of[tensor]} << 32 | targets_.spread(tensor);
+        for (std::size_t i = 0; i < pieces_of(tensor); ++i)
+            digest = (digest ^ piece_key(tensor, i)) * 0x9e3779b97f4a7c15;
+        return digest ^ digest >> 32;
+    }
+
+    constexpr bool same_class(std::uint32_t a, std::uint32_t b) const {
+        if (patterns_.pattern_of[a] != patterns_.pattern_of[b])
+            return false;
+        std::size_t const pieces = pieces_of(a);
+        if (pieces > 0 && (targets_.spread(a) != targets_.spread(b) ||
+                           problem_.targets[a].dtype != problem_.targets[b].dtype))
+            return false;
+        for (std::size_t i = 0; i < pieces; ++i)
+            if (piece_key(a, i) != piece_key(b, i))
+                return false;
+        return true;
+    }
+
+    constexpr void find_classes() {
+        std::vector<std::uint64_t> digests;
+        digests.reserve(problem_.targets.size());
+        for (std::uint32_t tensor = 0; tensor < problem_.targets.size(); ++tensor)
+            digests.push_back(digest_of(tensor));
+        equal_classes found =
+            classify(digests, [&](std::uint32_t a, std::uint32_t b) { return same_class(a, b); });
+        result_.examples = std::move(found.representative);
+        result_.counts = std::vector<std::uint32_t>(result_.examples.size(), 0);
+        result_.members.reserve(problem_.targets.size());
+        for (std::uint32_t const group : found.class_of)
+            result_.members.push_back({group, result_.counts[group]++});
+        for (std::uint32_t group = 0; group < result_.examples.size(); ++group)
+            add_cuts(group);
+    }
+
+    constexpr void add_cuts(std::uint32_t group) {
+        placed_pattern const& cuts = pattern_of(result_.examples[group]);
+        for (std::uint32_t i = 0; i < cuts.size(); ++i) {
+            possible_givers const possible = lists_.of(result_.examples[group], cuts.place(i));
+            class_cut one{class_cut::no_load, group, i,
+                          static_cast<std::uint32_t>(result_.replicas.size()),
+                          wire_bytes(problem_, result_.examples[group], cuts.place(i).piece,
+                                     element_count(cuts.geometry().extent(i)))};
+            for (box_giver const& giver : possible.givers)
+                result_.replicas.push_back(giver.replica);
+            if (possible.givers.empty() || possible.has_taker) {
+                one.shares.push_back({result_.counts[group], possible.givers.empty()
+                                                                 ? std::uint16_t{0}
+                                                                 : possible.givers[0].replica});
+            } else {
+                one.load = load_of(result_.examples[group], cuts.place(i), possible);
+                result_.loads[one.load].bytes += one.bytes * result_.counts[group];
+            }
+            result_.cuts.push_back(std::move(one));
+        }
+    }
+
+    /// The load of who can give a cut; where that is all who have the box, the same for all cuts.
+    constexpr std::uint32_t load_of(std::uint32_t tensor, cut_place const& place,
+                                    possible_givers const& possible) {
+        if (!possible.leaves_node)
+            return load_number(possible);
+        key_id const source = problem_.targets[tensor].pieces->source(place.piece);
+        std::vector<std::uint32_t>& known = loads_of_all_[sources_.kinds().spread(source)];
+        if (known.empty())
+            known = std::vector<std::uint32_t>(sources_.of(source).size(), class_cut::no_load);
+        if (known[place.source_box] == class_cut::no_load)
+            known[place.source_box] = load_number(possible);
+        return known[place.source_box];
+    }
+
+    constexpr std::uint32_t load_number(possible_givers const& possible) {
+        std::vector<holder_t> senders;
+        hasher digest;
+        digest.add(std::uint64_t{possible.leaves_node});
+        for (box_giver const& giver : possible.givers) {
+            senders.push_back(giver.process);
+            digest.add(std::uint64_t{giver.process});
+        }
+        load_numbers_.make_room(result_.loads.size());
+        auto& slot = load_numbers_.find(digest.value(), [&](std::uint32_t number) {
+            return result_.loads[number].senders == senders &&
+                   result_.loads[number].leaves_node == possible.leaves_node;
+        });
+        if (slot.number == class_table::none) {
+            slot = {digest.value(), static_cast<std::uint32_t>(result_.loads.size())};
+            result_.loads.push_back({std::move(senders), 0, possible.leaves_node});
+        }
+        return slot.number;
+    }
+
+    plan_problem const& problem_;
+    source_indices const& sources_;
+    shard_kinds const& targets_;
+    pattern_plan const& patterns_;
+    giver_lists lists_;
+    giver_classes result_;
+    class_table load_numbers_;
+    std::vector<std::vector<std::uint32_t>> loads_of_all_; ///< by source spread, by box
+};
+
+} // namespace reshard::detail
+
+#endif

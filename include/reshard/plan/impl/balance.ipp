@@ -1,0 +1,59 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_IMPL_BALANCE_IPP
+#define RESHARD_PLAN_IMPL_BALANCE_IPP
+
+#include <reshard/plan/balance.hpp>
+
+#include <reshard/plan/flows.hpp>
+#include <reshard/plan/giver_classes.hpp>
+#include <reshard/plan/load_balance.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace reshard {
+
+namespace detail {
+
+inline plan_extreme extreme_of(std::vector<index_t> const& bytes, index_t least) {
+    if (bytes.empty())
+        return {};
+    auto const most = std::max_element(bytes.begin(), bytes.end());
+    return {static_cast<holder_t>(most - bytes.begin()), *most, std::min(least, *most)};
+}
+
+} // namespace detail
+
+RESHARD_DECL plan_balance balance_of(plan_flows const& flows, holder_t processes) {
+    holder_t const per_node = std::max<holder_t>(flows.options().processes_per_node, 1);
+    std::vector<index_t> sent(processes, 0), received(processes, 0);
+    std::vector<index_t> left((processes + per_node - 1) / per_node, 0);
+    for (std::size_t kind = 0; kind < flows.size(); ++kind)
+        flows.for_each(kind, [&](detail::flow const& one) {
+            if (one.source == one.target)
+                return;
+            constexpr auto what = "the bytes of a rank";
+            index_t const bytes = detail::checked_multiply(one.bytes, flows.count(kind), what);
+            index_t& source = sent[one.source];
+            index_t& target = received[one.target];
+            source = detail::checked_add(source, bytes, what);
+            target = detail::checked_add(target, bytes, what);
+            if (one.source / per_node != one.target / per_node)
+                left[one.source / per_node] += bytes;
+        });
+    detail::load_balance const best(flows.loads(), processes, per_node);
+    plan_balance result;
+    result.sender = detail::extreme_of(sent, best.sender().bound);
+    result.receiver =
+        detail::extreme_of(received, *std::max_element(received.begin(), received.end()));
+    if (per_node > 1)
+        result.link = detail::extreme_of(left, best.link().bound);
+    return result;
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,311 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_LOAD_BALANCE_HPP
+#define RESHARD_PLAN_LOAD_BALANCE_HPP
+
+#include <reshard/core/index_vector.hpp>
+#include <reshard/layout/shard_table.hpp>
+
+#include <boost/assert.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Bytes that several processes could send, divided among them so that none has much more to send
+/// than it must.
+
+namespace reshard::detail {
+
+/// Bytes that each of some processes could send.
+struct shared_load {
+    std::vector<holder_t> senders; ///< ascending, each once, and one at least
+    index_t bytes = 0;
+    bool leaves_node = false;
+};
+
+/// The busiest of some, and what the busiest has in any division whatever.
+///
+/// \par Units bytes
+struct busiest_load {
+    index_t bytes = 0;
+    index_t bound = 0; ///< no division has a smaller `bytes`
+
+    /// True where no division is better by more than so many thousandths.
+    constexpr bool is_within(index_t thousandths) const {
+        return bytes - bound <= bound * thousandths / 1000;
+    }
+
+    constexpr bool operator==(busiest_load const&) const = default;
+};
+
+/// `bytes` poured into vessels that hold `levels` already: what each gets, so that the lowest rise
+/// to one level.
+///
+/// \pre `levels` is not empty
+constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_t bytes) {
+    std::vector<std::size_t> order(levels.size(), 0);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair(levels[a], a) < std::pair(levels[b], b);
+    });
+    std::size_t reached = 1;
+    index_t sum = levels[order[0]] + bytes;
+    while (reached < order.size() && sum / static_cast<index_t>(reached) > levels[order[reached]])
+        sum += levels[order[reached++]];
+    auto const count = static_cast<index_t>(reached);
+    std::vector<index_t> result(levels.size(), 0);
+    for (std::size_t i = 0; i < reached; ++i)
+        result[order[i]] = sum / count + (static_cast<index_t>(i) < sum % count) - levels[order[i]];
+    return result;
+}
+
+/// The same of `count` things of `bytes` each, none of which is divided: how many each gets.
+///
+/// \pre `levels` is not empty
+constexpr std::vector<index_t> dealt(std::vector<index_t> levels, index_t bytes, index_t count) {
+    std::vector<index_t> counts = poured(levels, bytes * count);
+    index_t rest = count;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        counts[i] = bytes == 0 ? 0 : counts[i] / bytes;
+        rest -= counts[i];
+        levels[i] += counts[i] * bytes;
+    }
+    for (; rest > 0; --rest) {
+        auto const lowest = static_cast<std::size_t>(
+            std::min_element(levels.begin(), levels.end()) - levels.begin());
+        ++counts[lowest];
+        levels[lowest] += bytes;
+    }
+    return counts;
+}
+
+/// What loads come to that only the fullest vessels may take, as the busiest one has.
+///
+/// \param counts true for a load that goes into a vessel
+/// \param vessel_of the vessel of a sender
+constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
+                                  std::vector<shared_load> const& loads, auto&& counts,
+                                  auto&& vessel_of) {
+    std::vector<holder_t> order;
+    for (holder_t i = 0; i < levels.size(); ++i)
+        if (levels[i] > 0)
+            order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](holder_t a, holder_t b) {
+        return std::pair(levels[b], a) < std::pair(levels[a], b);
+    });
+    std::vector<std::size_t> place(levels.size(), order.size()); // the empty ones come last
+    for (std::size_t i = 0; i < order.size(); ++i)
+        place[order[i]] = i;
+    std::vector<index_t> confined(order.size() + 1, 0);
+    for (shared_load const& one : loads) {
+        std::size_t last = 0;
+        for (holder_t const sender : one.senders)
+            last = std::max(last, place[vessel_of(sender)]);
+        if (counts(one))
+            confined[last] += one.bytes;
+    }
+    busiest_load result{order.empty() ? 0 : levels[order[0]], 0};
+    index_t sum = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        auto const vessels = static_cast<index_t>(i + 1);
+        sum += confined[i];
+        result.bound = std::max(result.bound, (sum + vessels - 1) / vessels);
+    }
+    return result;
+}
+
+constexpr busiest_load busiest_sender(std::vector<index_t> const& sent,
+                                      std::vector<shared_load> const& loads) {
+    return busiest_of(
+        sent, loads, [](shared_load const&) { return true; },
+        [](holder_t process) { return process; });
+}
+
+constexpr busiest_load busiest_link(std::vector<index_t> const& left,
+                                    std::vector<shared_load> const& loads, holder_t per_node) {
+    return busiest_of(
+        left, loads, [](shared_load const& one) { return one.leaves_node; },
+        [&](holder_t process) { return process / per_node; });
+}
+
+/// Divides loads among their senders: first so that the busiest node link carries as little as it
+/// can, then the busiest sender.
+///
+/// Each load is taken out and poured in again, until no division could be better. Where replicas
+/// are nested, as those of meshes are, once is enough. Numbers are integers: all processes come to
+/// the same.
+///
+/// \par Source a fractional assignment to restricted machines: what the busiest has to carry is at
+///             least what all loads that only some machines can take come to for each of these
+class load_balance {
+public:
+    /// \param per_node processes `p / per_node` are one node; 0: each is one
+    /// \pre   every sender is below `processes`
+    constexpr load_balance(std::vector<shared_load> loads, holder_t processes, holder_t per_node)
+        : loads_(std::move(loads)),
+          per_node_(std::max<holder_t>(per_node, 1)),
+          sent_(processes, 0),
+          left_(node_of(processes + per_node_ - 1), 0) {
+        for (shared_load const& one : loads_)
+            shares_.push_back(std::vector<index_t>(one.senders.size(), 0));
+        if (per_node_ > 1)
+            level_links();
+        level_senders();
+    }
+
+    /// By sender of load `i`: the bytes that it sends.
+    constexpr std::vector<index_t> const& shares(std::size_t i) const { return shares_[i]; }
+    /// Process by process, the bytes that it sends.
+    constexpr std::vector<index_t> const& sent() const { return sent_; }
+    /// Node by node, the bytes that leave it.
+    constexpr std::vector<index_t> const& left() const { return left_; }
+    constexpr holder_t node_of(holder_t process) const { return process / per_node_; }
+
+    constexpr busiest_load sender() const { return busiest_sender(sent_, loads_); }
+
+    constexpr busiest_load link() const { return busiest_link(left_, loads_, per_node_); }
+
+private:
+    using share_lists = std::vector<std::vector<index_t>>;
+
+    /// Passes over all loads; of many loads fewer, so that nobody waits for the last thousandth.
+    constexpr int most_sweeps() const {
+        std::size_t edges = 1;
+        for (shared_load const& one : loads_)
+            edges += one.senders.size();
+        return static_cast<int>(
+            std::clamp<std::size_t>((std::size_t{1} << 22) / edges, 4, per_node_ > 1 ? 256 : 64));
+    }
+
+    /// The loads in their order and, every other time, in the opposite one.
+    constexpr void sweep(int number, auto&& pour) {
+        for (std::size_t k = 0; k < loads_.size(); ++k)
+            pour(number % 2 == 0 ? k : loads_.size() - 1 - k);
+    }
+
+    constexpr void level_links() {
+        for (int i = 0, last = most_sweeps(); i < last && !(i > 0 && link().is_within(1)); ++i)
+            sweep(i, [&](std::size_t load) { pour_into_nodes(load); });
+        index_t const busiest = link().bytes;
+        highest_link_ = busiest + busiest / 100; // room to even the senders out
+    }
+
+    /// Links that carry too much become dear, those that carry less cheap again: a sender behind a
+    /// dear link is as one that has more to send.
+    ///
+    /// \par Source dual ascent for the smallest sum of squares under limits of links
+    constexpr void level_senders() {
+        std::optional<std::pair<index_t, share_lists>> best;
+        if (per_node_ > 1)
+            best = {busiest(), shares_};
+        prices_ = std::vector<index_t>(left_.size(), 0);
+        for (int i = 0, last = most_sweeps(); i < last; ++i) {
+            sweep(i, [&](std::size_t load) { pour_into_senders(load); });
+            if (link_has_room() && (!best || busiest() < best->first)) {
+                best = {busiest(), shares_};
+                if (sender().is_within(1))
+                    return;
+            }
+            for (std::size_t node = 0; per_node_ > 1 && node < left_.size(); ++node)
+                prices_[node] =
+                    std::max<index_t>(0, prices_[node] + (left_[node] - highest_link_) /
+                                                             static_cast<index_t>(per_node_));
+        }
+        for (std::size_t i = 0; i < loads_.size(); ++i)
+            for (std::size_t which = 0; which < shares_[i].size(); ++which)
+                set_share(i, which, best->second[i][which]);
+    }
+
+    constexpr index_t busiest() const { return *std::max_element(sent_.begin(), sent_.end()); }
+
+    constexpr bool link_has_room() const {
+        return per_node_ == 1 ||
+               *std::max_element(left_.begin(), left_.end()) <= highest_link_ + highest_link_ / 100;
+    }
+
+    constexpr void set_share(std::size_t i, std::size_t which, index_t bytes) {
+        holder_t const process = loads_[i].senders[which];
+        index_t const more = bytes - std::exchange(shares_[i][which], bytes);
+        sent_[process] += more;
+        if (loads_[i].leaves_node)
+            left_[node_of(process)] += more;
+    }
+
+    constexpr void take_out(std::size_t i) {
+        for (std::size_t which = 0; which < shares_[i].size(); ++which)
+            set_share(i, which, 0);
+    }
+
+    /// Some senders of a load: those at these places.
+    using places = std::vector<std::size_t>;
+
+    /// How full a sender is, for a load.
+    constexpr index_t level_of(std::size_t i, std::size_t which) const {
+        holder_t const process = loads_[i].senders[which];
+        bool const pays = loads_[i].leaves_node && !prices_.empty();
+        return sent_[process] + (pays ? prices_[node_of(process)] : 0);
+    }
+
+    constexpr void pour(std::size_t i, places const& at, index_t bytes) {
+        std::vector<index_t> levels;
+        for (std::size_t const which : at)
+            levels.push_back(level_of(i, which));
+        std::vector<index_t> const shares = poured(levels, bytes);
+        for (std::size_t k = 0; k < at.size(); ++k)
+            set_share(i, at[k], shares[k]);
+    }
+
+    /// The senders of a load, node by node.
+    constexpr std::vector<places> by_node(std::size_t i) const {
+        std::vector<places> nodes;
+        for (std::size_t which = 0; which < loads_[i].senders.size(); ++which) {
+            if (nodes.empty() || node_of(loads_[i].senders[nodes.back().front()]) !=
+                                     node_of(loads_[i].senders[which]))
+                nodes.emplace_back();
+            nodes.back().push_back(which);
+        }
+        return nodes;
+    }
+
+    constexpr places all_of(std::size_t i) const {
+        places all(loads_[i].senders.size(), 0);
+        for (std::size_t which = 0; which < all.size(); ++which)
+            all[which] = which;
+        return all;
+    }
+
+    constexpr void pour_into_nodes(std::size_t i) {
+        if (!loads_[i].leaves_node)
+            return pour_into_senders(i);
+        take_out(i);
+        std::vector<places> const nodes = by_node(i);
+        std::vector<index_t> levels;
+        for (places const& node : nodes)
+            levels.push_back(left_[node_of(loads_[i].senders[node.front()])]);
+        std::vector<index_t> const shares = poured(levels, loads_[i].bytes);
+        for (std::size_t k = 0; k < nodes.size(); ++k)
+            pour(i, nodes[k], shares[k]);
+    }
+
+    constexpr void pour_into_senders(std::size_t i) {
+        take_out(i);
+        pour(i, all_of(i), loads_[i].bytes);
+    }
+
+    std::vector<shared_load> loads_;
+    holder_t per_node_;
+    share_lists shares_;          ///< by load, by sender
+    std::vector<index_t> sent_;   ///< by process
+    std::vector<index_t> left_;   ///< by node
+    std::vector<index_t> prices_; ///< by node, of its link
+    index_t highest_link_ = 0;
+};
+
+} // namespace reshard::detail
+
+#endif
