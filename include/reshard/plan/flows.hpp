@@ -5,6 +5,7 @@
 
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/giver_classes.hpp>
+#include <reshard/plan/givers.hpp>
 #include <reshard/plan/make_patterns.hpp>
 
 #include <algorithm>

@@ -75,7 +75,8 @@ private:
         return places.empty() ? shard : places[shard];
     }
 
-    /// Where few want a box that many have, equal tensors begin one behind the other.
+    /// Where few want a box that many have, equal tensors begin one behind the other. Where many do,
+    /// equal tensors stay equal, and are counted together.
     constexpr void count_tensors(source_indices const& sources) {
         std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
@@ -91,9 +92,9 @@ private:
                 target.shards.size() / std::max<std::size_t>(index.size(), 1), 1);
             std::size_t const replicas = index.most_replicas();
             std::uint32_t const before = counts[sources.kinds().spread(source)]++;
-            first_.push_back(wanting < replicas ? static_cast<std::uint32_t>(before * wanting %
-                                                                             (replicas * replicas))
-                                                : 0);
+            first_.push_back(wanting < 8 * replicas ? static_cast<std::uint32_t>(
+                                                          before * wanting % (replicas * replicas))
+                                                    : 0);
         }
     }
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_MAKE_PLAN_HPP
 #define RESHARD_PLAN_MAKE_PLAN_HPP
 
+#include <reshard/plan/givers.hpp>
 #include <reshard/plan/make_patterns.hpp>
 
 #include <cstdint>

@@ -130,7 +130,7 @@ struct plan_options {
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<plan_options>{"set of options", 7};
+inline constexpr stored_form form_of<plan_options>{"set of options", 6};
 
 /// No limit of memory.
 inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();

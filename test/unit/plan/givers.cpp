@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(ranks_that_have_their_own_do_not_spoil_the_turns_of_others)
 }
 
 BOOST_AUTO_TEST_CASE(where_few_want_what_many_have_equal_tensors_ask_others) {
-    BOOST_TEST(excess(model(2100, 8, 64), model(2100, 1, 64)) <= 1.05);
+    // Ranks 512 to 575 have nothing, and each wants what eight have.
+    BOOST_TEST(excess(model(300, 8, 64), model(300, 9, 64)) <= 1.05);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
