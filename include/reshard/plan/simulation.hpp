@@ -99,9 +99,9 @@ RESHARD_DECL std::string name(simulation::link const& one);
 /// Runs flows, each as soon as it can, over links that are shared fairly: whatever link is full,
 /// no flow over it is slower than another that is held up by nothing else (max-min).
 ///
-/// Flows that are alike are worked out once, the others one by one; of more than 1,024 that differ,
-/// what ends within 1/256 of the bound counts as one event, so that 100,000 take seconds. The result
-/// does not depend on the order of the flows.
+/// Flows that are alike are worked out once. Where more than 1,024 that differ are under way, the
+/// bandwidth of the first 1/64 that end is given to others when the last of these ends, so that
+/// 100,000 take seconds. The result does not depend on the order of the flows.
 ///
 /// \throws error with errc::usage for negative bytes, or a flow that waits for one that does not
 ///         stand before it; as `validate` of the network

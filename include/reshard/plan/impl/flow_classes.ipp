@@ -87,8 +87,8 @@ public:
         names_.erase(std::ranges::unique(names_).begin(), names_.end());
         for (flow_path& path : paths_)
             for (flow_path::step& step : path.all())
-                step.link = static_cast<std::uint32_t>(
-                    std::ranges::lower_bound(names_, step.name) - names_.begin());
+                step.link = static_cast<std::uint32_t>(std::ranges::lower_bound(names_, step.name) -
+                                                       names_.begin());
     }
 
     void refine() {
@@ -116,8 +116,7 @@ public:
 private:
     void check(std::size_t i) const {
         if (flows_[i].bytes < 0)
-            fail(errc::usage, "flow ", i, " has ", flows_[i].bytes,
-                 " bytes; it must be 0 or more");
+            fail(errc::usage, "flow ", i, " has ", flows_[i].bytes, " bytes; it must be 0 or more");
         for (simulated_flow::awaited const& one : flows_[i].waits_for)
             if (one.flow >= i || one.bytes_ahead < 0)
                 fail(errc::usage, "flow ", i, " waits for ", one.bytes_ahead, " bytes of flow ",
@@ -156,8 +155,7 @@ private:
             of_link_[i] = digest_of_all(of_link_[i], sums[i]);
         std::vector<std::uint64_t> different = of_link_;
         std::ranges::sort(different);
-        return static_cast<std::size_t>(std::ranges::unique(different).begin() -
-                                        different.begin());
+        return static_cast<std::size_t>(std::ranges::unique(different).begin() - different.begin());
     }
 
     std::span<simulated_flow const> flows_;

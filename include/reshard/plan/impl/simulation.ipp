@@ -64,17 +64,15 @@ private:
 
     /// One link of a class.
     struct link_share {
-        double taken = 0;         ///< of a second in each second, by flows that no longer grow
-        double per_rate = 0;      ///< for each byte a second of those that grow
+        double taken = 0;          ///< of a second in each second, by flows that no longer grow
+        double per_rate = 0;       ///< for each byte a second of those that grow
         std::uint32_t growing = 0; ///< classes of flows
 
         /// The rate at which the link is full.
         double level() const { return std::max(0.0, 1 - taken) / per_rate; }
     };
 
-    static double weight(flow_classes::use const& one) {
-        return one.count * one.seconds_per_byte;
-    }
+    static double weight(flow_classes::use const& one) { return one.count * one.seconds_per_byte; }
 
     void add(std::uint32_t flow) {
         rates_[flow] = growing;
@@ -147,10 +145,8 @@ private:
 /// has caught up with it.
 class flow_runner {
 public:
-    /// \param window seconds within which events count as one
-    flow_runner(flow_classes const& classes, double window)
+    explicit flow_runner(flow_classes const& classes)
         : classes_(classes),
-          window_(window),
           sharing_(classes),
           flows_(classes.flows.size()),
           records_(classes.link_class_count),
@@ -276,17 +272,16 @@ private:
             visit(room / (sharing_.rate(one.flow) - sharing_.rate(f)));
     }
 
-    /// Seconds until the last of the events that count as one with the next.
-    double next_step() const {
-        double next = std::numeric_limits<double>::infinity();
-        for_each_event([&](double seconds) { next = std::min(next, seconds); });
-        double last = next;
-        if (window_ > 0)
-            for_each_event([&](double seconds) {
-                if (seconds <= next + window_)
-                    last = std::max(last, seconds);
-            });
-        return last;
+    /// Seconds until the next event; where there are many, until the last of those that count as
+    /// one.
+    double next_step() {
+        constexpr std::size_t most_exact = 1024, fraction = 64;
+        events_.clear();
+        for_each_event([&](double seconds) { events_.push_back(seconds); });
+        std::size_t const skipped = events_.size() > most_exact ? events_.size() / fraction : 0;
+        auto const last = events_.begin() + static_cast<std::ptrdiff_t>(skipped);
+        std::ranges::nth_element(events_, last);
+        return *last;
     }
 
     void advance(double step) {
@@ -337,7 +332,6 @@ private:
     }
 
     flow_classes const& classes_;
-    double window_;
     link_sharing sharing_;
     ragged_list<flow_classes::wait> followers_; ///< who waits for a class, and how far behind
     std::vector<progress> flows_;               ///< by class
@@ -345,6 +339,7 @@ private:
     std::vector<link_record> records_; ///< by class of links
     std::vector<double> moved_;        ///< over each link in this step
     std::vector<std::uint32_t> touched_;
+    std::vector<double> events_; ///< in how many seconds
     double now_ = 0;
 };
 
@@ -410,9 +405,9 @@ inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows) {
     };
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](flow const& one) {
-            pairs.emplace_back(std::uint64_t{one.source} << 32 | one.target,
-                               checked_multiply(one.bytes, flows.count(kind),
-                                                "the bytes between two processes"));
+            pairs.emplace_back(
+                std::uint64_t{one.source} << 32 | one.target,
+                checked_multiply(one.bytes, flows.count(kind), "the bytes between two processes"));
             if (pairs.size() >= 2 * distinct + (1 << 16))
                 add_up();
         });
@@ -426,30 +421,22 @@ inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows) {
 } // namespace detail
 
 RESHARD_DECL std::string name(simulation::link const& one) {
-    constexpr std::string_view names[] = {"the memory of rank ",
-                                          "the memory of node ",
-                                          "the way of rank ",
-                                          "the way of rank ",
-                                          "the link out of node ",
-                                          "the link into node ",
-                                          "the link out of rack ",
-                                          "the link into rack "};
-    std::string const text = std::string(names[static_cast<std::size_t>(one.kind)]) +
-                             std::to_string(one.number);
+    constexpr std::string_view names[] = {"the memory of rank ",   "the memory of node ",
+                                          "the way of rank ",      "the way of rank ",
+                                          "the link out of node ", "the link into node ",
+                                          "the link out of rack ", "the link into rack "};
+    std::string const text =
+        std::string(names[static_cast<std::size_t>(one.kind)]) + std::to_string(one.number);
     return one.kind == simulation::link_kind::rank_out  ? text + " out of its node"
            : one.kind == simulation::link_kind::rank_in ? text + " into its node"
                                                         : text;
 }
 
 RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over) {
-    constexpr std::size_t most_exact = 1024;
     validate(over);
     detail::flow_classes const classes = detail::classify(flows, over);
     auto const loads = detail::loads_of(classes);
-    double bound = 0;
-    for (detail::link_load const& one : loads)
-        bound = std::max(bound, one.least_seconds);
-    detail::flow_runner runner(classes, classes.flows.size() > most_exact ? bound / 256 : 0);
+    detail::flow_runner runner(classes);
     runner.run();
     return detail::result_of(classes, loads, runner);
 }
