@@ -91,6 +91,7 @@
 #include <reshard/os/impl/shared_segment.ipp>
 #include <reshard/plan/impl/cut_list.ipp>
 #include <reshard/plan/impl/flow_classes.ipp>
+#include <reshard/plan/impl/flow_runner.ipp>
 #include <reshard/plan/impl/network.ipp>
 #include <reshard/plan/impl/plan_digest.ipp>
 #include <reshard/plan/impl/plan_problem.ipp>

@@ -4,7 +4,7 @@
 #define RESHARD_PLAN_FLOW_CLASSES_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/plan/simulation.hpp>
+#include <reshard/plan/network.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +71,7 @@ struct flow_classes {
         index_t bytes_ahead = 0;
     };
 
-    using link_name = std::pair<simulation::link_kind, holder_t>;
+    using link_name = std::pair<network::link_kind, holder_t>;
 
     std::vector<std::uint32_t> class_of_flow;
     std::vector<flow_class> flows; ///< behind those that they wait for

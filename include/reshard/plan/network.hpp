@@ -4,11 +4,17 @@
 #define RESHARD_PLAN_NETWORK_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
 #include <reshard/layout/holder.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
 /// \file
-/// What bytes travel over: memory of ranks and nodes, links of nodes, racks.
+/// What bytes travel over: memory of ranks and nodes, links of nodes, racks; and flows of them.
 
 namespace reshard {
 
@@ -45,6 +51,18 @@ struct network {
         constexpr bool operator==(up_link const&) const = default;
     };
 
+    /// What flows share.
+    enum class link_kind : std::uint8_t {
+        rank_memory, ///< what a rank copies, gives and gets within its node
+        node_memory, ///< the same of all ranks of a node
+        rank_out,    ///< what a rank gives other nodes
+        rank_in,
+        node_out,
+        node_in,
+        rack_out,
+        rack_in,
+    };
+
     holder_t ranks_per_node = 8;
     /// Within a process. A rank copies, gives and gets within its node one after the other, since
     /// it is one thread that does it; so do all ranks of a node in the memory that they share.
@@ -73,6 +91,26 @@ struct network {
 ///
 /// \throws error with errc::bad_layout that names the field, its number and what it may be
 RESHARD_DECL void validate(network const& one);
+
+/// Bytes that one process gives another, or copies within itself.
+struct simulated_flow {
+    /// A flow that has to be under way before.
+    struct awaited {
+        static constexpr index_t all = std::numeric_limits<index_t>::max();
+
+        std::size_t flow = 0; ///< its number, below that of the flow that waits
+        /// So many bytes is that flow ahead until it ends, as a relay passes on chunks that have
+        /// arrived; `all`: it ends before.
+        index_t bytes_ahead = all;
+
+        constexpr bool operator==(awaited const&) const = default;
+    };
+
+    holder_t source = 0;
+    holder_t target = 0;
+    index_t bytes = 0; ///< 0: it ends when it can begin
+    std::vector<awaited> waits_for = {};
+};
 
 namespace detail {
 

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,41 +20,11 @@ namespace reshard {
 
 class plan_flows;
 
-/// Bytes that one process gives another, or copies within itself.
-struct simulated_flow {
-    /// A flow that has to be under way before.
-    struct awaited {
-        static constexpr index_t all = std::numeric_limits<index_t>::max();
-
-        std::size_t flow = 0; ///< its number, below that of the flow that waits
-        /// So many bytes is that flow ahead until it ends, as a relay passes on chunks that have
-        /// arrived; `all`: it ends before.
-        index_t bytes_ahead = all;
-
-        constexpr bool operator==(awaited const&) const = default;
-    };
-
-    holder_t source = 0;
-    holder_t target = 0;
-    index_t bytes = 0; ///< 0: it ends when it can begin
-    std::vector<awaited> waits_for = {};
-};
-
 /// What became of flows over a network.
 ///
 /// \par Units seconds from the beginning, bytes
 struct simulation {
-    /// What flows share.
-    enum class link_kind : std::uint8_t {
-        rank_memory, ///< what a rank copies, gives and gets within its node
-        node_memory, ///< the same of all ranks of a node
-        rank_out,    ///< what a rank gives other nodes
-        rank_in,
-        node_out,
-        node_in,
-        rack_out,
-        rack_in,
-    };
+    using link_kind = network::link_kind; ///< what flows share
 
     /// A time in which as much moves in each second.
     struct interval {

@@ -27,7 +27,7 @@ struct flow_path {
     std::size_t count = 0;
     double latency = 0;
 
-    void add(simulation::link_kind kind, holder_t number, double bytes_per_second) {
+    void add(network::link_kind kind, holder_t number, double bytes_per_second) {
         if (bytes_per_second > 0)
             steps[count++] = {{kind, number}, 1 / bytes_per_second, 0};
     }
@@ -37,7 +37,7 @@ struct flow_path {
 };
 
 inline void add_far_path(flow_path& path, simulated_flow const& one, network const& over) {
-    using kind = simulation::link_kind;
+    using kind = network::link_kind;
     path.latency = over.link.latency_seconds;
     path.add(kind::rank_out, one.source, over.link.rank_bytes_per_second);
     path.add(kind::rank_in, one.target, over.link.rank_bytes_per_second);
@@ -51,7 +51,7 @@ inline void add_far_path(flow_path& path, simulated_flow const& one, network con
 }
 
 inline flow_path path_of(simulated_flow const& one, network const& over) {
-    using kind = simulation::link_kind;
+    using kind = network::link_kind;
     flow_path path;
     if (one.bytes == 0)
         return path;
