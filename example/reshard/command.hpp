@@ -135,6 +135,7 @@ void add_programs(CLI::App& app, invocation& chosen);
 void add_format(CLI::App& app, invocation& chosen);
 void add_retain(CLI::App& app, invocation& chosen);
 void add_verify(CLI::App& app, invocation& chosen);
+void add_measure_network(CLI::App& app, invocation& chosen);
 
 } // namespace tool
 

@@ -41,6 +41,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_programs(app, chosen);
     add_verify(app, chosen);
     add_retain(app, chosen);
+    add_measure_network(app, chosen);
 }
 
 /// Refuses what is neither a command nor an option, listing all commands.

@@ -4,6 +4,7 @@
 #include "plan_picture.hpp"
 #include "report.hpp"
 
+#include <reshard/format/network_file.hpp>
 #include <reshard/layout/replica.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
@@ -120,10 +121,25 @@ json::array json_of_rounds(dry_run const& run) {
 
 } // namespace
 
+namespace {
+
+/// The network that was asked for, with as many ranks on a node as was asked for.
+std::optional<network> network_of(plan_command const& options) {
+    if (options.network.empty())
+        return std::nullopt;
+    network found = read_network(options.network);
+    if (options.ranks_per_node > 0)
+        found.ranks_per_node = options.ranks_per_node;
+    return found;
+}
+
+} // namespace
+
 dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options) {
     layout const& target = *all.target;
     detail::plan_problem const problem = problem_of(all.map(), source.held, target);
-    plan_flows const flows(problem);
+    std::optional<network> const over = network_of(options);
+    plan_flows const flows(problem, {.processes_per_node = over ? over->ranks_per_node : 0});
     holder_t const ranks = std::max(source.held.holders, target.holders);
     dry_run result;
     result.source_ranks = source.held.holders;
@@ -139,6 +155,8 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
         result.cost.transfers += one.transfers;
     result.memory = memory_of(problem, ranks);
     result.rounds = make_rounds(flows, ranks, options);
+    if (over)
+        result.simulated = {options.network, *over, simulate(flows, *over)};
     result.files = make_conversion(source, all, result, options);
     if (!options.report.empty())
         result.bins = result.files ? result.files->bins : bins_of(flows);
@@ -192,6 +210,8 @@ json::object json_of(dry_run const& run, bool key_details) {
                                    {"bytes", run.played->bytes},
                                    {"bytes_kept", run.played->bytes_kept},
                                    {"bytes_kept_before", run.played->bytes_kept_before}};
+    if (run.simulated)
+        document["network"] = json_of(*run.simulated);
     if (!key_details)
         return document;
     json::object details;

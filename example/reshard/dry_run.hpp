@@ -5,6 +5,7 @@
 
 #include "conversion.hpp"
 #include "job.hpp"
+#include "network_report.hpp"
 #include "picture/heat_map.hpp"
 #include "spec.hpp"
 
@@ -34,7 +35,8 @@ struct plan_command {
     std::string to;     ///< the format that `convert` would write, or empty
     bool no_objects = false;
     bool relabels = false;
-    reshard::holder_t ranks_per_node = 0; ///< 0: a process may play any rank
+    reshard::holder_t ranks_per_node = 0; ///< 0: a process may play any rank; those of the network
+    std::string network;                  ///< a file, or empty
 };
 
 /// What a plan gives and moves for one target tensor.
@@ -57,6 +59,7 @@ struct dry_run {
     std::optional<reshard::heat_bins> bins;     ///< where there is a report
     std::optional<conversion> files;            ///< where the source is a checkpoint
     std::optional<reshard::relabelling> played; ///< who plays which rank of the target
+    std::optional<simulated_plan> simulated;    ///< where there is a network
     double seconds = 0;                         ///< that planning took
     reshard::index_t planning_bytes = 0;        ///< of memory that planning needed
 };

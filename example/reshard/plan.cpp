@@ -118,6 +118,8 @@ std::string text_of(dry_run const& run, plan_command const& options) {
         " times the mean\n" +
         "the least memory budget with which it can be done: " + grouped(run.rounds.least_budget) +
         " bytes\n" + rank_table(run);
+    if (run.simulated)
+        text += text_of(*run.simulated);
     if (options.budget)
         text += counted(run.rounds.rounds.size(), "round") + " within " + grouped(*options.budget) +
                 " bytes on each rank\n" + round_table(run);
@@ -224,17 +226,20 @@ void add_plan_options(CLI::App& command, plan_command& options) {
             "rounds, "
             "and a source that no later round needs is given up")
         ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
-    CLI::Option* const relabels = command.add_flag(
+    command.add_flag(
         "--relabel", options.relabels,
         "Give the ranks of the target to the processes of the source that have the most of what "
         "they want, so that the fewest bytes move, and show the plan of that");
+    command.add_option(
+        "--network", options.network,
+        "A file with the speed of memory and links, as measure-network writes it: also show how "
+        "long the plan takes, what bounds it, and which links are the busiest");
     command
         .add_option(
             "--ranks-per-node", options.ranks_per_node,
             "With --relabel: a process plays a rank in the place of one on its own node, of "
-            "so many")
-        ->check(CLI::PositiveNumber)
-        ->needs(relabels);
+            "so many; with --network: in place of the number in the file")
+        ->check(CLI::PositiveNumber);
     command
         .add_option("--picture", options.picture,
                     "Write a picture of who sends whom, and of the rounds, to a file that ends in "
@@ -273,6 +278,8 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_report(*command, options->report,
                "that shows who holds what, who sends whom, and the rounds");
     command->callback([options, &chosen] {
+        if (options->ranks_per_node > 0 && !options->relabels && options->network.empty())
+            throw CLI::RequiresError("--ranks-per-node", "--relabel or --network");
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return plan_dry(*options, chosen.json); });
         };

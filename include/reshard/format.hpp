@@ -11,9 +11,10 @@
 #include <reshard/format/names/master_weights.hpp>
 #include <reshard/format/names/numbered_names.hpp>
 #include <reshard/format/names/variable_names.hpp>
+#include <reshard/format/network_file.hpp>
 #include <reshard/format/safetensors.hpp>
 
 /// \file
-/// Files as metadata: checkpoints and layout files, without MPI and without reading data.
+/// Files as metadata: checkpoints, layout files and networks, without MPI and without reading data.
 
 #endif

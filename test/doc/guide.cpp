@@ -11,6 +11,7 @@
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/relabelling.hpp>
 #include <reshard/plan/rounds.hpp>
+#include <reshard/plan/simulation.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/storage.hpp>
 #include <reshard/typed.hpp>
@@ -342,6 +343,34 @@ void restart() {
     expect(best.bytes_kept == 16 && best.bytes_kept_before == 8,
            "relabel: bytes");
     expect(best.of_processes(after).holders == 3, "relabel: a layout");
+}
+
+void networks() {
+    reshard::layout const before = spread_over(4);
+    reshard::layout const after = spread_over(2);
+    auto const problem = reshard::problem_of(
+        reshard::identity_mapping(reshard::catalog_of(before)), before, after);
+    // [network]
+    reshard::network over; // or read_network("network.json")
+    over.ranks_per_node = 2;
+    over.link.node_bytes_per_second = 100e9;
+    auto const run = reshard::simulate(reshard::plan_flows(problem), over);
+    std::string const bound = name(run.links[run.bounded_by]);
+    // [/network]
+    expect(run.seconds >= run.least_seconds(), "network: the bound");
+    expect(bound == "the link out of node 1", "network: what bounds");
+    // [relay]
+    // From 0 to 2, and on to 4 while it arrives, a chunk behind.
+    std::vector<reshard::simulated_flow> const chain{
+        {.source = 0, .target = 2, .bytes = 100'000'000},
+        {.source = 2,
+         .target = 4,
+         .bytes = 100'000'000,
+         .waits_for = {{.flow = 0, .bytes_ahead = 1'000'000}}}};
+    double const seconds = reshard::simulate(chain, over).seconds;
+    // [/relay]
+    // A millisecond for each, and one chunk and two latencies more.
+    expect(seconds > 0.00101 && seconds < 0.00103, "network: a relay");
 }
 
 void many_ranks() {
@@ -708,6 +737,7 @@ int main(int argc, char** argv) {
         algebra(group);
         plans();
         restart();
+    networks();
         many_ranks();
         known_layouts(group);
         checkpoints(group, directory);

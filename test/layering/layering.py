@@ -27,7 +27,7 @@ ROOMS = {
     "aoa": ["core", "layout", "expr"],
     "model": ["core", "layout", "tensor", "expr"],
     "adapt": ["core", "tensor"],
-    "format": ["core", "layout", "os", "expr", "model"],
+    "format": ["core", "layout", "os", "expr", "plan", "model"],
     "bind": ["core", "group", "layout", "tensor", "copy", "expr", "plan"],
     "mpi": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind"],
     "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
@@ -73,8 +73,8 @@ LONGEST_HEADER_CHAIN = 12
 
 # The most that there may be: headers, and public names in each namespace. What a later change adds
 # is added here in the same change; what is moved or deleted is taken off.
-MOST_HEADERS = 324
-MOST_NAMES = {"reshard": 170, "reshard::aoa": 80, "reshard::model": 86, "reshard::typed": 80}
+MOST_HEADERS = 328
+MOST_NAMES = {"reshard": 175, "reshard::aoa": 80, "reshard::model": 86, "reshard::typed": 80}
 # The namespaces whose public names this page lists.
 NAMES_PAGE = "doc/architecture.md"
 LISTED = list(MOST_NAMES)

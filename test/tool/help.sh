@@ -10,7 +10,7 @@ succeeds 3 --version
 grep -q '^reshard ' output || report "--version says no version"
 [ "$(wc -l <output)" = 1 ] || report "--version is printed by several processes"
 
-for command in inspect synthesize expand check reverse explain plan convert diff merge format programs verify retain; do
+for command in inspect synthesize expand check reverse explain plan convert diff merge format programs verify retain measure-network; do
     succeeds 1 "$command" --help
     [ "$(grep -c '^  .*reshard '"$command" output)" = 2 ] ||
         report "$command --help does not show two examples"
@@ -41,7 +41,7 @@ for size in 20EB 18446744073709551616 -1 1XB; do
 done
 
 # Every command has --json.
-for command in inspect synthesize expand check reverse explain plan convert diff merge format programs verify retain; do
+for command in inspect synthesize expand check reverse explain plan convert diff merge format programs verify retain measure-network; do
     succeeds 1 "$command" --help
     grep -q '^  --json ' output || report "$command has no --json"
 done

@@ -6,6 +6,7 @@
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +93,8 @@ template <class T>
 constexpr void add_value(hasher& digest, T const& value) {
     if constexpr (numeral<T>) {
         digest.add(static_cast<std::uint64_t>(value));
+    } else if constexpr (std::same_as<T, double>) {
+        digest.add(std::bit_cast<std::uint64_t>(value));
     } else if constexpr (std::convertible_to<T const&, std::string_view>) {
         digest.add(std::string_view(value));
     } else if constexpr (is_optional<T>) {

@@ -7,6 +7,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +48,8 @@ public:
             return static_cast<T>(get_below(range_of_enum<T>.count, range_of_enum<T>.name));
         } else if constexpr (std::integral<T>) {
             return get_number<T>();
+        } else if constexpr (std::same_as<T, double>) {
+            return std::bit_cast<double>(get_number<std::uint64_t>());
         } else if constexpr (std::convertible_to<T const&, std::string_view>) {
             return T(take(get_count()));
         } else if constexpr (is_optional<T>) {

@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/group/byte_reader.hpp>
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -21,15 +22,16 @@
 /// \file
 /// Values as bytes, and back with suspicion: the one form in which they are sent and kept.
 ///
-/// Numbers have their own width, lowest byte first, on every machine; enumerations, truth values
-/// and numbers of axes have one byte; texts and lists have their length in front, in eight bytes.
+/// Numbers have their own width, lowest byte first, on every machine (`double` as in IEEE 754);
+/// enumerations, truth values and numbers of axes have one byte; texts and lists have their length
+/// in front, in eight bytes.
 
 namespace reshard::detail {
 
 /// The version of the form. It goes up when the form or the members of a value change; what has
 /// another one is refused. Up to 2 there were archives of Boost.Serialization, with versions by
 /// type.
-inline constexpr std::uint8_t wire_version = 5;
+inline constexpr std::uint8_t wire_version = 6;
 
 /// Stands in front of a value and behind it, so that no other bytes are taken for one.
 inline constexpr std::uint32_t wire_mark = 0x72736864;
@@ -43,6 +45,8 @@ public:
             add_number(static_cast<std::uint8_t>(value));
         } else if constexpr (std::integral<T>) {
             add_number(value);
+        } else if constexpr (std::same_as<T, double>) {
+            add_number(std::bit_cast<std::uint64_t>(value));
         } else if constexpr (std::convertible_to<T const&, std::string_view>) {
             std::string_view const text(value);
             add_number(std::uint64_t{text.size()});

@@ -91,13 +91,17 @@
 #include <reshard/os/impl/shared_segment.ipp>
 #include <reshard/plan/impl/balance.ipp>
 #include <reshard/plan/impl/cut_list.ipp>
+#include <reshard/plan/impl/flow_classes.ipp>
+#include <reshard/plan/impl/flow_runner.ipp>
 #include <reshard/plan/impl/giver_balancer.ipp>
+#include <reshard/plan/impl/network.ipp>
 #include <reshard/plan/impl/plan_digest.ipp>
 #include <reshard/plan/impl/plan_problem.ipp>
 #include <reshard/plan/impl/planned_job.ipp>
 #include <reshard/plan/impl/problem.ipp>
 #include <reshard/plan/impl/relabelling.ipp>
 #include <reshard/plan/impl/rounds.ipp>
+#include <reshard/plan/impl/simulation.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
 #include <reshard/tensor/impl/state_dict.ipp>
 #include <reshard/tensor/impl/tensor_factory.ipp>

@@ -22,6 +22,7 @@
 #include <reshard/format/impl/layout_file.ipp>
 #include <reshard/format/impl/layout_rules.ipp>
 #include <reshard/format/impl/layout_table.ipp>
+#include <reshard/format/impl/network_file.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
 #include <reshard/format/impl/opened_checkpoint.ipp>
 #include <reshard/format/impl/other_names.ipp>

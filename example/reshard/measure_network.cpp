@@ -1,0 +1,310 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "command.hpp"
+#include "job_options.hpp"
+#include "json.hpp"
+#include "network_report.hpp"
+#include "picture/byte_text.hpp"
+#include "summary.hpp"
+
+#include <reshard/adapt/span.hpp>
+#include <reshard/bind/redistribute.hpp>
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/network_file.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+#include <reshard/mpi/redistribute.hpp>
+#include <reshard/plan/network.hpp>
+#include <reshard/storage/put_in_place.hpp>
+
+#include <boost/mpi/communicator.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+namespace {
+
+using namespace reshard;
+
+struct measure_command {
+    std::string output; ///< a file, or empty
+    index_t bytes = index_t{64} << 20;
+};
+
+/// What was measured; a way that is not among the words is as by default.
+struct measured_network {
+    network found;
+    std::vector<std::string> ways; ///< fields of the file
+    std::vector<std::string> notes;
+};
+
+/// Two ranks that swap their rows; a rank alone copies its one.
+class row_job {
+public:
+    explicit row_job(index_t bytes) : have_(count_of(bytes), 1.0f), want_(have_.size(), 0.0f) {}
+
+    void prepare_in(auto const& group) {
+        auto const extent = static_cast<index_t>(have_.size());
+        auto const row = [&](int number) {
+            return shard_descriptor{
+                "rows", data_type::f32, {group.size() * extent}, {{number * extent}, {extent}}, {}};
+        };
+        state_dict have, want;
+        have.add(row(group.rank()), std::span(have_));
+        want.add(row(group.size() - 1 - group.rank()), std::span(want_));
+        job_.emplace(prepare(group, have, want));
+    }
+
+    void operator()() { run(*job_); }
+
+private:
+    static std::size_t count_of(index_t bytes) {
+        return static_cast<std::size_t>(std::max<index_t>(1, bytes / 4));
+    }
+
+    std::vector<float> have_, want_;
+    std::optional<reshard::job> job_;
+};
+
+/// Where a process runs: its node, by the first process on it, and its place there.
+struct process_place {
+    int node = 0;
+    int place = 0;
+
+    bool operator==(process_place const&) const = default;
+};
+
+using rank_pairs = std::vector<std::pair<int, int>>;
+
+class network_probe {
+public:
+    network_probe(processes const& world, index_t bytes) : world_(world), bytes_(bytes) {
+        process_place mine;
+        if (mpi_group const* const ranks = world.mpi()) {
+            auto const node = detail::agreed_node_of(*ranks);
+            mine = {node.numbers.front(), node.group.rank()};
+        }
+        for (std::string const& text :
+             world.all_gather(std::to_string(mine.node) + " " + std::to_string(mine.place)))
+            places_.push_back({std::stoi(text), std::stoi(text.substr(text.find(' ')))});
+        for (process_place const& one : places_)
+            per_node_ = std::max(per_node_, one.place + 1);
+    }
+
+    measured_network measure() {
+        measured_network all;
+        all.found.ranks_per_node = static_cast<holder_t>(per_node_);
+        measure_copy(all);
+        measure_memory(all);
+        measure_link(all);
+        return all;
+    }
+
+private:
+    int at(int node, int place) const {
+        auto const found = std::ranges::find(places_, process_place{node, place});
+        return found == places_.end() ? -1 : static_cast<int>(found - places_.begin());
+    }
+
+    /// The nodes, by the first process on each.
+    std::vector<int> nodes() const {
+        std::vector<int> all;
+        for (process_place const& one : places_)
+            if (one.place == 0)
+                all.push_back(one.node);
+        return all;
+    }
+
+    void measure_copy(measured_network& all) {
+        auto const seconds = [&](index_t bytes, bool are_all) {
+            std::optional<row_job> copied;
+            agree_on(world_, [&] {
+                if (are_all || world_.rank() == 0)
+                    copied.emplace(bytes).prepare_in(solo());
+            });
+            return time_of(copied, bytes);
+        };
+        network::speed& copy = all.found.copy;
+        copy.latency_seconds = seconds(4, false);
+        copy.rank_bytes_per_second = rate(1, seconds(bytes_, false), copy.latency_seconds);
+        copy.node_bytes_per_second = rate(per_node_, seconds(bytes_, true), copy.latency_seconds);
+        keep_order(copy);
+        all.ways.push_back("copy");
+    }
+
+    void measure_memory(measured_network& all) {
+        if (per_node_ < 2) {
+            all.notes.push_back("one rank a node: what passes between ranks of a node was not "
+                                "measured, and is as by default; start as many ranks on a node "
+                                "as the job will have");
+            return;
+        }
+        rank_pairs together;
+        for (int const node : nodes())
+            for (int place = 1; place < per_node_ && at(node, place) >= 0; place += 2)
+                together.emplace_back(at(node, place - 1), at(node, place));
+        int const fullest = std::ranges::find(places_, per_node_ - 1, &process_place::place)->node;
+        network::speed& memory = all.found.memory;
+        rank_pairs const one{{at(fullest, 0), at(fullest, 1)}};
+        memory.latency_seconds = time_of(one, 4);
+        // Each of the two gives and gets.
+        memory.rank_bytes_per_second = rate(2, time_of(one, bytes_), memory.latency_seconds);
+        memory.node_bytes_per_second =
+            rate(per_node_ / 2 * 2, time_of(together, bytes_), memory.latency_seconds);
+        keep_order(memory);
+        all.ways.push_back("memory");
+    }
+
+    void measure_link(measured_network& all) {
+        auto const known = nodes();
+        if (known.size() < 2) {
+            all.notes.push_back("one node: links between nodes were not measured, and are as by "
+                                "default");
+            return;
+        }
+        rank_pairs together;
+        for (int place = 0; at(known[0], place) >= 0 && at(known[1], place) >= 0; ++place)
+            together.emplace_back(at(known[0], place), at(known[1], place));
+        network::speed& link = all.found.link;
+        rank_pairs const one{together.front()};
+        auto const width = static_cast<int>(together.size());
+        link.latency_seconds = time_of(one, 4);
+        link.rank_bytes_per_second = rate(1, time_of(one, bytes_), link.latency_seconds);
+        link.node_bytes_per_second = rate(width, time_of(together, bytes_), link.latency_seconds);
+        keep_order(link);
+        all.ways.push_back("link");
+    }
+
+    /// What a rank can do alone, a node can.
+    static void keep_order(network::speed& one) {
+        one.node_bytes_per_second = std::max(one.node_bytes_per_second, one.rank_bytes_per_second);
+    }
+
+    double rate(int count, double seconds, double latency) const {
+        return count * static_cast<double>(bytes_) / std::max(seconds - latency, 1e-9);
+    }
+
+    /// What pairs of ranks take to swap so many bytes, all pairs at once; the other ranks rest.
+    ///
+    /// \pre there are several processes
+    double time_of(rank_pairs const& all, index_t bytes) {
+        auto const mine = std::ranges::find_if(all, [&](auto const& one) {
+            return one.first == world_.rank() || one.second == world_.rank();
+        });
+        // Those that rest are a communicator, too.
+        boost::mpi::communicator const ranks =
+            world_.mpi()->base().split(static_cast<int>(mine - all.begin()));
+        std::optional<row_job> swapped;
+        agree_on(world_, [&] { // before anybody waits for the other rank of a pair
+            if (mine != all.end())
+                swapped.emplace(bytes);
+        });
+        agree_on(world_, [&] {
+            if (swapped)
+                swapped->prepare_in(world_.mpi()->subgroup(ranks));
+        });
+        return time_of(swapped, bytes);
+    }
+
+    /// The median of what the slowest rank takes for its job, which begins on all ranks together;
+    /// those without one rest.
+    double time_of(std::optional<row_job>& work, index_t bytes) {
+        int const repeats = bytes < 4096 ? 51 : 9;
+        if (work)
+            (*work)();
+        std::string times;
+        for (int i = 0; i < repeats; ++i) {
+            world_.all_gather("");
+            stopwatch const watch;
+            if (work)
+                (*work)();
+            double const seconds = work ? watch.seconds() : 0;
+            times.append(reinterpret_cast<char const*>(&seconds), sizeof seconds);
+        }
+        std::vector<double> slowest(static_cast<std::size_t>(repeats), 0);
+        for (std::string const& text : world_.all_gather(times))
+            for (std::size_t i = 0; i < slowest.size(); ++i) {
+                double seconds = 0;
+                std::memcpy(&seconds, text.data() + i * sizeof seconds, sizeof seconds);
+                slowest[i] = std::max(slowest[i], seconds);
+            }
+        std::ranges::nth_element(slowest, slowest.begin() + repeats / 2);
+        return slowest[slowest.size() / 2];
+    }
+
+    processes const& world_;
+    index_t bytes_;
+    std::vector<process_place> places_;
+    int per_node_ = 1;
+};
+
+std::string speed_text(double bytes_per_second) {
+    return bytes_per_second == 0 ? "no limit"
+                                 : byte_text(static_cast<index_t>(bytes_per_second)) + "/s";
+}
+
+std::string text_of(measured_network const& all) {
+    std::vector<std::vector<std::string>> rows{{"way", "a rank", "a node", "latency"}};
+    for (auto const& [field, name, one] :
+         {std::tuple("copy", "within a rank", &all.found.copy),
+          std::tuple("memory", "between ranks of a node", &all.found.memory),
+          std::tuple("link", "between nodes", &all.found.link)})
+        if (std::ranges::count(all.ways, field) > 0)
+            rows.push_back({name, speed_text(one->rank_bytes_per_second),
+                            speed_text(one->node_bytes_per_second),
+                            seconds_text(one->latency_seconds)});
+    return counted(all.found.ranks_per_node, "rank") + " a node\n" + table(rows);
+}
+
+outcome measure(processes const& world, measure_command const& options, bool as_json) {
+    measured_network const all = network_probe(world, options.bytes).measure();
+    agree_on(world, [&] {
+        if (world.rank() == 0 && !options.output.empty())
+            detail::write_whole_file(options.output, detail::to_json(all.found));
+    });
+    if (world.rank() == 0)
+        for (std::string const& text : all.notes)
+            note(text);
+    if (as_json) {
+        auto document = detail::parse_json(detail::to_json(all.found), "the network", errc::syntax);
+        document.get_object()["measured"] = json_texts(all.ways);
+        return json_outcome(document);
+    }
+    return {text_of(all) + (options.output.empty() ? "" : options.output + ": written\n")};
+}
+
+} // namespace
+
+void add_measure_network(CLI::App& app, invocation& chosen) {
+    auto const options = std::make_shared<measure_command>();
+    CLI::App* const command = add_command(
+        app, chosen, "measure-network",
+        "Measure how fast jobs copy and exchange tensors here: within a rank, between ranks of a "
+        "node, between nodes; for plan --network",
+        "  mpiexec -n 8 reshard measure-network --output network.json\n"
+        "  reshard measure-network --bytes 256MiB --json");
+    command->add_option("--output", options->output,
+                        "The file to write; one that is there is replaced");
+    command
+        ->add_option("--bytes", options->bytes,
+                     "What a rank gives in each measurement; more than the caches hold")
+        ->transform(CLI::Validator(complaint_about_bytes, "SIZE"))
+        ->check(CLI::PositiveNumber);
+    command->callback([options, &chosen] {
+        chosen.run = [options, &chosen](processes const& world) {
+            return measure(world, *options, chosen.json);
+        };
+    });
+}
+
+} // namespace tool

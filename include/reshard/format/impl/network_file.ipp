@@ -1,0 +1,96 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_NETWORK_FILE_IPP
+#define RESHARD_FORMAT_IMPL_NETWORK_FILE_IPP
+
+#include <reshard/format/network_file.hpp>
+
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/layout_rules.hpp>
+#include <reshard/format/text_file.hpp>
+
+#include <limits>
+
+namespace reshard {
+
+namespace detail {
+
+inline void read_number(json_cursor const& place, std::string_view name, double& number) {
+    if (auto const member = place.find(name))
+        number = member->number();
+}
+
+inline void read_number(json_cursor const& place, std::string_view name, holder_t& number) {
+    constexpr index_t most = std::numeric_limits<holder_t>::max();
+    auto const member = place.find(name);
+    if (!member)
+        return;
+    if (member->count() > most)
+        member->refuse(words("it is ", member->count(), ", and at most ", most));
+    number = static_cast<holder_t>(member->count());
+}
+
+inline void read_speed(json_cursor const& root, std::string_view name, network::speed& one) {
+    auto const place = root.find(name);
+    if (!place)
+        return;
+    place->check_names({"rank_bytes_per_second", "node_bytes_per_second", "latency_seconds"});
+    read_number(*place, "rank_bytes_per_second", one.rank_bytes_per_second);
+    read_number(*place, "node_bytes_per_second", one.node_bytes_per_second);
+    read_number(*place, "latency_seconds", one.latency_seconds);
+}
+
+inline void read_rack(json_cursor const& root, network::up_link& one) {
+    auto const place = root.find("rack");
+    if (!place)
+        return;
+    place->check_names({"nodes", "bytes_per_second", "latency_seconds"});
+    read_number(*place, "nodes", one.nodes);
+    read_number(*place, "bytes_per_second", one.bytes_per_second);
+    read_number(*place, "latency_seconds", one.latency_seconds);
+}
+
+RESHARD_DECL network parse_network(std::string_view text, std::string_view file) {
+    auto const document = parse_json(text, file, errc::syntax);
+    json_cursor const root(document, file, errc::bad_layout);
+    root.check_names({"ranks_per_node", "copy", "memory", "link", "rack"});
+    network one;
+    read_number(root, "ranks_per_node", one.ranks_per_node);
+    read_speed(root, "copy", one.copy);
+    read_speed(root, "memory", one.memory);
+    read_speed(root, "link", one.link);
+    read_rack(root, one.rack);
+    checked_at(root, [&] { validate(one); });
+    return one;
+}
+
+/// Digits that mean the number.
+inline std::string number_json(double number) {
+    return boost::json::serialize(boost::json::value(number));
+}
+
+inline std::string speed_json(std::string_view name, network::speed const& one) {
+    return words("  \"", name,
+                 "\": {\n    \"rank_bytes_per_second\": ", number_json(one.rank_bytes_per_second),
+                 ",\n    \"node_bytes_per_second\": ", number_json(one.node_bytes_per_second),
+                 ",\n    \"latency_seconds\": ", number_json(one.latency_seconds), "\n  },\n");
+}
+
+RESHARD_DECL std::string to_json(network const& one) {
+    return words("{\n  \"ranks_per_node\": ", one.ranks_per_node, ",\n",
+                 speed_json("copy", one.copy), speed_json("memory", one.memory),
+                 speed_json("link", one.link), "  \"rack\": {\n    \"nodes\": ", one.rack.nodes,
+                 ",\n    \"bytes_per_second\": ", number_json(one.rack.bytes_per_second),
+                 ",\n    \"latency_seconds\": ", number_json(one.rack.latency_seconds),
+                 "\n  }\n}\n");
+}
+
+} // namespace detail
+
+RESHARD_DECL network read_network(std::filesystem::path const& path) {
+    return detail::parse_network(detail::read_text_file(path), path.string());
+}
+
+} // namespace reshard
+
+#endif

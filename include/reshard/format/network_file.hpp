@@ -1,0 +1,41 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_NETWORK_FILE_HPP
+#define RESHARD_FORMAT_NETWORK_FILE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/plan/network.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+/// \file
+/// Networks as JSON files.
+
+namespace reshard {
+
+/// The network that a file describes; what it leaves out is as by default.
+///
+/// \throws error with errc::missing_file or errc::io; with errc::syntax for what is not JSON:
+///         `file:line:column: ...`; with errc::bad_layout for what is no network: the file, the
+///         field in it, its number and what it may be
+RESHARD_DECL network read_network(std::filesystem::path const& path);
+
+namespace detail {
+
+/// The same of a text. \throws error as `read_network`
+RESHARD_DECL network parse_network(std::string_view text, std::string_view file);
+
+/// The text of a file, a line a field. \post `parse_network` gives the same network
+RESHARD_DECL std::string to_json(network const& one);
+
+} // namespace detail
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/network_file.ipp>
+#endif
+
+#endif

@@ -1,0 +1,250 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_IMPL_FLOW_CLASSES_IPP
+#define RESHARD_PLAN_IMPL_FLOW_CLASSES_IPP
+
+#include <reshard/plan/flow_classes.hpp>
+
+#include <reshard/core/digest.hpp>
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+
+namespace reshard::detail {
+
+/// The links that a flow passes, and how long a byte keeps each of them busy.
+struct flow_path {
+    struct step {
+        flow_classes::link_name name;
+        double seconds_per_byte = 0;
+        std::uint32_t link = 0;
+    };
+
+    std::array<step, 6> steps{};
+    std::size_t count = 0;
+    double latency = 0;
+
+    void add(network::link_kind kind, holder_t number, double bytes_per_second) {
+        if (bytes_per_second > 0)
+            steps[count++] = {{kind, number}, 1 / bytes_per_second, 0};
+    }
+
+    std::span<step> all() { return std::span(steps).first(count); }
+    std::span<step const> all() const { return std::span(steps).first(count); }
+};
+
+inline void add_far_path(flow_path& path, simulated_flow const& one, network const& over) {
+    using kind = network::link_kind;
+    path.latency = over.link.latency_seconds;
+    path.add(kind::rank_out, one.source, over.link.rank_bytes_per_second);
+    path.add(kind::rank_in, one.target, over.link.rank_bytes_per_second);
+    path.add(kind::node_out, over.node_of(one.source), over.link.node_bytes_per_second);
+    path.add(kind::node_in, over.node_of(one.target), over.link.node_bytes_per_second);
+    if (over.rack_of(one.source) == over.rack_of(one.target))
+        return;
+    path.latency += over.rack.latency_seconds;
+    path.add(kind::rack_out, over.rack_of(one.source), over.rack.bytes_per_second);
+    path.add(kind::rack_in, over.rack_of(one.target), over.rack.bytes_per_second);
+}
+
+inline flow_path path_of(simulated_flow const& one, network const& over) {
+    using kind = network::link_kind;
+    flow_path path;
+    if (one.bytes == 0)
+        return path;
+    holder_t const node = over.node_of(one.source);
+    if (node != over.node_of(one.target)) {
+        add_far_path(path, one, over);
+        return path;
+    }
+    network::speed const& way = one.source == one.target ? over.copy : over.memory;
+    path.latency = way.latency_seconds;
+    path.add(kind::rank_memory, one.source, way.rank_bytes_per_second);
+    if (one.source != one.target)
+        path.add(kind::rank_memory, one.target, way.rank_bytes_per_second);
+    path.add(kind::node_memory, node, way.node_bytes_per_second);
+    return path;
+}
+
+/// Colours flows and links until those of one colour are alike.
+///
+/// Colours are digests of what is known of a flow or a link, so they do not depend on the order of
+/// the flows. A collision, which is most unlikely, would make different flows alike.
+class flow_colours {
+public:
+    flow_colours(std::span<simulated_flow const> flows, network const& over)
+        : flows_(flows), of_flow_(flows.size(), 0), depth_(flows.size(), 0) {
+        for (std::size_t i = 0; i < flows.size(); ++i) {
+            check(i);
+            paths_.push_back(path_of(flows[i], over));
+            for (auto const& step : paths_.back().all())
+                names_.push_back(step.name);
+        }
+        std::ranges::sort(names_);
+        names_.erase(std::ranges::unique(names_).begin(), names_.end());
+        for (flow_path& path : paths_)
+            for (flow_path::step& step : path.all())
+                step.link = static_cast<std::uint32_t>(std::ranges::lower_bound(names_, step.name) -
+                                                       names_.begin());
+    }
+
+    void refine() {
+        constexpr int most_rounds = 64;
+        colour_links(false);
+        for (std::size_t round = 0, colours = 0; round < most_rounds; ++round) {
+            colour_flows();
+            std::size_t const before = colours;
+            colours = refine_links();
+            if (colours == before)
+                return;
+        }
+        colour_links(true);
+        colour_flows();
+    }
+
+    std::vector<flow_path> const& paths() const { return paths_; }
+    std::vector<flow_classes::link_name> const& names() const { return names_; }
+    std::vector<std::uint64_t> const& of_link() const { return of_link_; }
+    /// What sorts flows behind those that they wait for.
+    std::pair<std::uint32_t, std::uint64_t> of_flow(std::size_t i) const {
+        return {depth_[i], of_flow_[i]};
+    }
+
+private:
+    void check(std::size_t i) const {
+        if (flows_[i].bytes < 0)
+            fail(errc::usage, "flow ", i, " has ", flows_[i].bytes, " bytes; it must be 0 or more");
+        for (simulated_flow::awaited const& one : flows_[i].waits_for)
+            if (one.flow >= i || one.bytes_ahead < 0)
+                fail(errc::usage, "flow ", i, " waits for ", one.bytes_ahead, " bytes of flow ",
+                     one.flow, "; a flow waits for 0 bytes or more of one that stands before it");
+    }
+
+    void colour_links(bool are_all_different) {
+        of_link_.clear();
+        for (auto const& [kind, number] : names_)
+            of_link_.push_back(digest_of_all(kind, are_all_different ? number + 1 : 0));
+    }
+
+    void colour_flows() {
+        for (std::size_t i = 0; i < flows_.size(); ++i) {
+            hasher colour;
+            colour.add(digest_of_all(flows_[i].bytes, paths_[i].latency));
+            for (flow_path::step const& step : paths_[i].all())
+                colour.add(digest_of_all(of_link_[step.link], step.seconds_per_byte));
+            std::uint64_t waits = 0;
+            for (simulated_flow::awaited const& one : flows_[i].waits_for) {
+                waits += digest_of_all(of_flow_[one.flow], one.bytes_ahead);
+                depth_[i] = std::max(depth_[i], depth_[one.flow] + 1);
+            }
+            colour.add(waits);
+            of_flow_[i] = colour.value();
+        }
+    }
+
+    /// How many colours there are then.
+    std::size_t refine_links() {
+        std::vector<std::uint64_t> sums(names_.size(), 0);
+        for (std::size_t i = 0; i < flows_.size(); ++i)
+            for (flow_path::step const& step : paths_[i].all())
+                sums[step.link] += digest_of_all(of_flow_[i]);
+        for (std::size_t i = 0; i < names_.size(); ++i)
+            of_link_[i] = digest_of_all(of_link_[i], sums[i]);
+        std::vector<std::uint64_t> different = of_link_;
+        std::ranges::sort(different);
+        return static_cast<std::size_t>(std::ranges::unique(different).begin() - different.begin());
+    }
+
+    std::span<simulated_flow const> flows_;
+    std::vector<flow_path> paths_;
+    std::vector<flow_classes::link_name> names_;
+    std::vector<std::uint64_t> of_link_, of_flow_;
+    std::vector<std::uint32_t> depth_; ///< of flows that wait for one another
+};
+
+/// The number of the class of each, by the order of their colours, and the first of each class.
+struct numbered_classes {
+    std::vector<std::uint32_t> class_of;
+    std::vector<std::size_t> examples;
+
+    numbered_classes(std::size_t count, auto&& colour_of) : class_of(count) {
+        std::vector<std::pair<decltype(colour_of(count)), std::size_t>> order;
+        for (std::size_t i = 0; i < count; ++i)
+            order.emplace_back(colour_of(i), i);
+        std::ranges::sort(order);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i == 0 || order[i].first != order[i - 1].first)
+                examples.push_back(order[i].second);
+            class_of[order[i].second] = static_cast<std::uint32_t>(examples.size() - 1);
+        }
+    }
+};
+
+using numbered_uses = std::vector<std::pair<std::uint32_t, flow_classes::use>>;
+
+/// What passes one link of each class.
+inline numbered_uses uses_by_link(flow_colours const& colours, numbered_classes const& flows,
+                                  numbered_classes const& links) {
+    numbered_uses all;
+    for (std::size_t i = 0; i < flows.class_of.size(); ++i)
+        for (flow_path::step const& step : colours.paths()[i].all()) {
+            std::uint32_t const link = links.class_of[step.link];
+            if (links.examples[link] == step.link)
+                all.push_back({link, {flows.class_of[i], 1, step.seconds_per_byte}});
+        }
+    auto const place = [](auto const& one) { return std::pair(one.first, one.second.other); };
+    std::ranges::sort(all, {}, place);
+    std::size_t count = 0;
+    for (auto const& one : all)
+        if (count > 0 && place(all[count - 1]) == place(one))
+            ++all[count - 1].second.count;
+        else
+            all[count++] = one;
+    all.resize(count);
+    return all;
+}
+
+/// The same uses, by class of flows.
+inline numbered_uses by_flow(numbered_uses uses) {
+    for (auto& [number, one] : uses)
+        std::swap(number, one.other);
+    std::ranges::stable_sort(uses, {}, [](auto const& one) { return one.first; });
+    return uses;
+}
+
+inline ragged_list<flow_classes::wait> waits_of(std::span<simulated_flow const> flows,
+                                                numbered_classes const& classes) {
+    std::vector<std::pair<std::uint32_t, flow_classes::wait>> all;
+    for (std::uint32_t c = 0; c < classes.examples.size(); ++c)
+        for (auto const& [flow, ahead] : flows[classes.examples[c]].waits_for)
+            all.push_back({c, {classes.class_of[flow], ahead}});
+    return {classes.examples.size(), all};
+}
+
+RESHARD_DECL flow_classes classify(std::span<simulated_flow const> flows, network const& over) {
+    flow_colours colours(flows, over);
+    colours.refine();
+    numbered_classes const by_colour(flows.size(),
+                                     [&](std::size_t i) { return colours.of_flow(i); });
+    numbered_classes const links(colours.names().size(),
+                                 [&](std::size_t i) { return colours.of_link()[i]; });
+    flow_classes classes;
+    for (std::size_t const example : by_colour.examples)
+        classes.flows.push_back({example, flows[example].bytes, colours.paths()[example].latency});
+    classes.class_of_flow = by_colour.class_of;
+    classes.waits = waits_of(flows, by_colour);
+    classes.links = colours.names();
+    classes.class_of_link = links.class_of;
+    classes.link_class_count = links.examples.size();
+    auto const uses = uses_by_link(colours, by_colour, links);
+    classes.flows_of = {classes.link_class_count, uses};
+    classes.links_of = {classes.flows.size(), by_flow(uses)};
+    return classes;
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,132 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_NETWORK_HPP
+#define RESHARD_PLAN_NETWORK_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/core/members.hpp>
+#include <reshard/layout/holder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+/// \file
+/// What bytes travel over: memory of ranks and nodes, links of nodes, racks; and flows of them.
+
+namespace reshard {
+
+/// How fast bytes move between processes.
+///
+/// Process `p` runs on node `p / ranks_per_node`, which is in rack `node / rack.nodes`. All of
+/// it has defaults: a server of eight ranks, and a link of 200 Gbit/s in each direction.
+///
+/// \par Units bytes a second of what arrives, and seconds
+struct network {
+    /// One way that bytes take. Where one bandwidth is 0, it is the other one that limits.
+    struct speed {
+        double rank_bytes_per_second = 0; ///< what one rank can do while all others rest
+        double node_bytes_per_second = 0; ///< what all ranks of a node can do together
+        double latency_seconds = 0;       ///< before the first byte arrives
+
+        static constexpr void members(auto& self, auto&& visit) {
+            visit(self.rank_bytes_per_second, self.node_bytes_per_second, self.latency_seconds);
+        }
+
+        constexpr bool operator==(speed const&) const = default;
+    };
+
+    /// What nodes of a rack share to reach others.
+    struct up_link {
+        holder_t nodes = 0;          ///< in a rack; 0: there are no racks
+        double bytes_per_second = 0; ///< where there are racks, more than 0
+        double latency_seconds = 0;  ///< beyond that of the link
+
+        static constexpr void members(auto& self, auto&& visit) {
+            visit(self.nodes, self.bytes_per_second, self.latency_seconds);
+        }
+
+        constexpr bool operator==(up_link const&) const = default;
+    };
+
+    /// What flows share.
+    enum class link_kind : std::uint8_t {
+        rank_memory, ///< what a rank copies, gives and gets within its node
+        node_memory, ///< the same of all ranks of a node
+        rank_out,    ///< what a rank gives other nodes
+        rank_in,
+        node_out,
+        node_in,
+        rack_out,
+        rack_in,
+    };
+
+    holder_t ranks_per_node = 8;
+    /// Within a process. A rank copies, gives and gets within its node one after the other, since
+    /// it is one thread that does it; so do all ranks of a node in the memory that they share.
+    speed copy{8e9, 100e9, 0};
+    /// Between ranks of a node. A rank spends as long on a byte that it gives as on one it gets.
+    speed memory{6e9, 60e9, 2e-6};
+    /// Between nodes: of a rank, and of a node, in each direction.
+    speed link{0, 25e9, 5e-6};
+    /// Between racks: of a rack, in each direction.
+    up_link rack;
+
+    constexpr holder_t node_of(holder_t process) const { return process / ranks_per_node; }
+    constexpr holder_t rack_of(holder_t process) const {
+        return rack.nodes == 0 ? 0 : node_of(process) / rack.nodes;
+    }
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.ranks_per_node, self.copy, self.memory, self.link, self.rack);
+    }
+
+    constexpr bool operator==(network const&) const = default;
+};
+
+/// Refuses bandwidths and latencies that are negative or no numbers, ways without any bandwidth,
+/// and nodes without ranks.
+///
+/// \throws error with errc::bad_layout that names the field, its number and what it may be
+RESHARD_DECL void validate(network const& one);
+
+/// Bytes that one process gives another, or copies within itself.
+struct simulated_flow {
+    /// A flow that has to be under way before.
+    struct awaited {
+        static constexpr index_t all = std::numeric_limits<index_t>::max();
+
+        std::size_t flow = 0; ///< its number, below that of the flow that waits
+        /// So many bytes is that flow ahead until it ends, as a relay passes on chunks that have
+        /// arrived; `all`: it ends before.
+        index_t bytes_ahead = all;
+
+        constexpr bool operator==(awaited const&) const = default;
+    };
+
+    holder_t source = 0;
+    holder_t target = 0;
+    index_t bytes = 0; ///< 0: it ends when it can begin
+    std::vector<awaited> waits_for = {};
+};
+
+namespace detail {
+
+template <>
+inline constexpr stored_form form_of<network::speed>{"speed of a network"};
+template <>
+inline constexpr stored_form form_of<network::up_link>{"link of a rack"};
+template <>
+inline constexpr stored_form form_of<network>{"network", 12};
+
+} // namespace detail
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/plan/impl/network.ipp>
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_SIMULATION_HPP
+#define RESHARD_PLAN_SIMULATION_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/plan/network.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+/// \file
+/// How long bytes take over a network, and what holds them up.
+
+namespace reshard {
+
+class plan_flows;
+
+/// What became of flows over a network.
+///
+/// \par Units seconds from the beginning, bytes
+struct simulation {
+    using link_kind = network::link_kind; ///< what flows share
+
+    /// A time in which as much moves in each second.
+    struct interval {
+        double begin = 0;
+        double end = 0;
+        double bytes_per_second = 0;
+
+        constexpr bool operator==(interval const&) const = default;
+    };
+
+    struct link {
+        link_kind kind = {};
+        holder_t number = 0; ///< of the rank, node or rack
+        index_t bytes = 0;
+        double busy_seconds = 0;  ///< in which something moves
+        double utilisation = 0;   ///< how much of what it could have moved in all the time
+        double least_seconds = 0; ///< bytes over bandwidth, behind the shortest latency
+
+        /// In order; of more than `most_intervals`, neighbours are one with their mean.
+        std::vector<interval> timeline;
+
+        constexpr bool operator==(link const&) const = default;
+    };
+
+    static constexpr std::size_t most_intervals = 128;
+
+    double seconds = 0;         ///< until the last flow ends
+    std::vector<link> links;    ///< those in use, by kind and number
+    std::vector<double> ended;  ///< when each flow ends
+    std::size_t bounded_by = 0; ///< of the links, the first with the greatest `least_seconds`
+
+    /// No order of the same flows takes less; 0 where nothing moves.
+    double least_seconds() const { return links.empty() ? 0 : links[bounded_by].least_seconds; }
+
+    bool operator==(simulation const&) const = default;
+};
+
+/// `the link out of node 3`, `the memory of rank 5`.
+RESHARD_DECL std::string name(simulation::link const& one);
+
+/// Runs flows, each as soon as it can, over links that are shared fairly: whatever link is full,
+/// no flow over it is slower than another that is held up by nothing else (max-min).
+///
+/// Flows that are alike are worked out once. Where more than 1,024 that differ are under way, the
+/// bandwidth of the first 1/64 that end is given to others when the last of these ends, so that
+/// 100,000 take seconds. The result does not depend on the order of the flows.
+///
+/// \throws error with errc::usage for negative bytes, or a flow that waits for one that does not
+///         stand before it; as `validate` of the network
+RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over);
+
+/// The same of a plan, in which all that one process gives another is one flow, and all begin at
+/// once; `ended` is by source, then by target.
+///
+/// \pre `flows.options().process_of(h) < processes` for every holder `h`
+/// \throws error with errc::overflow when the bytes of two processes do not fit 64 bits; see also
+///         above
+RESHARD_DECL simulation simulate(plan_flows const& flows, network const& over);
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/plan/impl/simulation.ipp>
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# What a plan takes over a network, and how a network is measured.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+
+# rows NAME RANK...: a tensor of rows of 1000 bytes, row i on the i-th of the ranks.
+rows() {
+    python3 - "$@" <<'PYTHON'
+import json, sys
+ranks = [int(rank) for rank in sys.argv[2:]]
+shards = [{"rank": rank, "offset": [row, 0], "shape": [1, 250]} for row, rank in enumerate(ranks)]
+json.dump({"tensors": {"w": {"dtype": "F32", "shape": [len(ranks), 250], "shards": shards}}}, open(sys.argv[1], "w"))
+PYTHON
+}
+rows have.json 0 0 0 1
+rows want.json 1 2 0 1
+cat >network.json <<'JSON'
+{"ranks_per_node": 1, "copy": {"rank_bytes_per_second": 1000, "node_bytes_per_second": 0},
+ "link": {"node_bytes_per_second": 100, "latency_seconds": 0.5}}
+JSON
+
+# Rank 0 gives 1000 bytes each to 1 and 2: 50 bytes a second each behind half a second.
+for ranks in 1 3; do
+    succeeds $ranks plan --source have.json --target want.json --network network.json --json
+    expects output "round(d['network']['seconds'], 6), round(d['network']['least_seconds'], 6)" "(20.5, 20.5)"
+    expects output "d['network']['bounded_by'], d['network']['ranks_per_node']" "('the link out of node 0', 1)"
+done
+expects output "[(l['link'], l['bytes']) for l in d['network']['links'] if l['link'].startswith('the link')]" \
+    "[('the link out of node 0', 2000), ('the link into node 1', 1000), ('the link into node 2', 1000)]"
+expects output "[[round(x, 6) for x in i.values()] for i in d['network']['timelines'][0]['intervals']]" "[[0.5, 20.5, 100.0]]"
+succeeds 1 plan --source have.json --target want.json --network network.json
+grep -q '^over network.json, 1 rank a node: 20.5 s$' output || report "the time is not said"
+grep -q '^no order takes less than 20.5 s, by the link out of node 0$' output || report "what bounds it is not said"
+grep -q '^  the link out of node 0 *2,000 *20 s *98 %  *20.5 s$' output || report "the busiest link is not shown"
+# Two ranks on a node, as the option says in place of the file: they share memory.
+succeeds 1 plan --source have.json --target want.json --network network.json --ranks-per-node 2 --json
+expects output "round(d['network']['seconds'], 6), d['network']['ranks_per_node']" "(10.5, 2)"
+succeeds 1 plan --source have.json --target want.json --json
+expects output "'network' in d" "False"
+# What has nothing to do takes no time.
+rows none.json
+succeeds 1 plan --source none.json --target none.json --network network.json --json
+expects output "d['network']['seconds'], d['network']['bounded_by']" "(0.0, None)"
+
+refuses 3 '^none/network.json: ' plan --source have.json --target want.json --network none/network.json
+echo '{"link": {"node_bytes_per_second": "25 GB/s"}}' >units.json
+refuses 3 "^units.json: link.node_bytes_per_second: expected a number, found the string '25 GB/s'" \
+    plan --source have.json --target want.json --network units.json
+echo '{"ranks_per_node": 0}' >nobody.json
+refuses 3 '^nobody.json: ranks_per_node is 0; a node has at least 1 rank' \
+    plan --source have.json --target want.json --network nobody.json
+refuses 2 'ranks-per-node requires --relabel or --network' plan --source have.json --target want.json --ranks-per-node 2
+
+# What is measured can be planned against. No number is expected, but that there is one.
+measured="all(0 < d[w]['rank_bytes_per_second'] < 1e13 and 0 < d[w]['node_bytes_per_second'] < 1e13 and 0 < d[w]['latency_seconds'] < 10 for w in d['measured'])"
+succeeds 1 measure-network --bytes 100kB --output found.json
+grep -q '^note: one rank a node: ' errors || report "it is not said what one rank cannot measure"
+grep -q '^found.json: written$' output || report "the file is not named"
+expects found.json "d['ranks_per_node'], d['link']['node_bytes_per_second']" "(1, 25000000000.0)"
+succeeds 3 measure-network --bytes 100kB --output found.json --json
+expects output "d['ranks_per_node'], d['measured'], $measured" "(3, ['copy', 'memory'], True)"
+expects output "{k: v for k, v in d.items() if k != 'measured'} == json.load(open('found.json'))" "True"
+grep -q '^note: one node: ' errors || report "it is not said that there is one node"
+succeeds 1 plan --source have.json --target want.json --network found.json --json
+expects output "d['network']['ranks_per_node'], d['network']['seconds'] > 0" "(3, True)"
+export RESHARD_RANKS_PER_NODE=2
+succeeds 4 measure-network --bytes 100kB --json
+expects output "d['ranks_per_node'], d['measured'], $measured" "(2, ['copy', 'memory', 'link'], True)"
+grep -q '^note: ' errors && report "something is noted where all is measured"
+# Nodes of two and of one.
+succeeds 3 measure-network --bytes 100kB
+grep -q '^2 ranks a node$' output || report "the fullest node does not count"
+[ "$(grep -c '^  \(within a rank\|between ranks of a node\|between nodes\) .*/s .*s$' output)" = 3 ] ||
+    report "the three ways are not shown"
+export RESHARD_RANKS_PER_NODE=1
+succeeds 2 measure-network --bytes 4 --json
+expects output "d['measured'], $measured" "(['copy', 'link'], True)"
+unset RESHARD_RANKS_PER_NODE
+refuses 4 '^none/found.json: ' measure-network --bytes 4 --output none/found.json
+refuses 2 "^reshard measure-network: --bytes: 'much' is not a whole number of bytes" measure-network --bytes much
+refuses 2 "^reshard measure-network: .*--bytes" measure-network --bytes 0
+
+conclude

@@ -1,0 +1,95 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/network_file.hpp>
+
+#include "temporary_directory.hpp"
+
+#include <reshard/core/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+BOOST_AUTO_TEST_SUITE(format_network_file)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::detail;
+
+std::string refusal(std::string const& text, errc code = errc::bad_layout) {
+    try {
+        parse_network(text, "n.json");
+    } catch (error const& thrown) {
+        BOOST_TEST((thrown.code() == code), thrown.what());
+        return thrown.what();
+    }
+    return "accepted";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(all_fields_are_read) {
+    network const found = parse_network(
+        R"({"ranks_per_node": 4,
+            "copy": {"rank_bytes_per_second": 9e9, "node_bytes_per_second": 30000000000},
+            "memory": {"rank_bytes_per_second": 0, "node_bytes_per_second": 2.5e10,
+                       "latency_seconds": 1e-6},
+            "link": {"rank_bytes_per_second": 5e9, "node_bytes_per_second": 50e9,
+                     "latency_seconds": 0.00001},
+            "rack": {"nodes": 16, "bytes_per_second": 2e11, "latency_seconds": 2e-6}})",
+        "n.json");
+    network wanted;
+    wanted.ranks_per_node = 4;
+    wanted.copy = {9e9, 30e9, 0};
+    wanted.memory = {0, 25e9, 1e-6};
+    wanted.link = {5e9, 50e9, 1e-5};
+    wanted.rack = {16, 2e11, 2e-6};
+    BOOST_TEST((found == wanted));
+    BOOST_TEST((parse_network(to_json(wanted), "again") == wanted));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_out_is_as_by_default) {
+    BOOST_TEST((parse_network("{}", "n.json") == network()));
+    network wanted;
+    wanted.link.node_bytes_per_second = 1e9;
+    BOOST_TEST((parse_network(R"({"link": {"node_bytes_per_second": 1e9}})", "n.json") == wanted));
+}
+
+BOOST_AUTO_TEST_CASE(errors_name_the_file_the_field_and_what_it_may_be) {
+    BOOST_TEST(refusal("{", errc::syntax).starts_with("n.json:1:2: "));
+    BOOST_TEST(refusal("[]") == "n.json: expected an object, found a list");
+    BOOST_TEST(refusal(R"({"nodes": 3})") ==
+               "n.json: 'nodes' is unknown; it must be one of 'ranks_per_node', 'copy', 'memory', "
+               "'link', 'rack'");
+    BOOST_TEST(refusal(R"({"link": {"bandwidth": 3}})") ==
+               "n.json: link: 'bandwidth' is unknown; it must be one of 'rank_bytes_per_second', "
+               "'node_bytes_per_second', 'latency_seconds'");
+    BOOST_TEST(refusal(R"({"rack": {"racks": 3}})") ==
+               "n.json: rack: 'racks' is unknown; it must be one of 'nodes', 'bytes_per_second', "
+               "'latency_seconds'");
+    BOOST_TEST(refusal(R"({"copy": {"rank_bytes_per_second": "25 GB/s"}})") ==
+               "n.json: copy.rank_bytes_per_second: expected a number, found the string '25 GB/s'");
+    BOOST_TEST(refusal(R"({"copy": {"rank_bytes_per_second": -1}})") ==
+               "n.json: copy.rank_bytes_per_second is -1; it must be a number of bytes a second "
+               "that is not negative");
+    BOOST_TEST(refusal(R"({"link": {"latency_seconds": null}})")
+                   .starts_with("n.json: link.latency_seconds is nan; "));
+    BOOST_TEST(refusal(R"({"ranks_per_node": 0})") ==
+               "n.json: ranks_per_node is 0; a node has at least 1 rank");
+    BOOST_TEST(refusal(R"({"ranks_per_node": 1.5})") ==
+               "n.json: ranks_per_node: expected an integer from 0 to 2^63 - 1, found 1.500000");
+    BOOST_TEST(refusal(R"({"rack": {"nodes": 4294967296}})") ==
+               "n.json: rack.nodes: it is 4294967296, and at most 4294967295");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_read) {
+    test::temporary_directory const directory;
+    network wanted;
+    wanted.ranks_per_node = 3;
+    BOOST_TEST((read_network(directory.write("n.json", to_json(wanted))) == wanted));
+    BOOST_CHECK_EXCEPTION(read_network(directory.path() / "none"), error,
+                          [](error const& thrown) { return thrown.code() == errc::missing_file; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

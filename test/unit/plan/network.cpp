@@ -1,0 +1,92 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/network.hpp>
+
+#include <reshard/core/digest.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/group/bytes.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <functional>
+#include <limits>
+#include <string>
+
+using namespace reshard;
+using namespace reshard::detail;
+
+BOOST_AUTO_TEST_SUITE(network_)
+
+namespace {
+
+/// What is said of a network that was made wrong.
+std::string complaint_about(std::function<void(network&)> const& spoil) {
+    network one;
+    spoil(one);
+    try {
+        validate(one);
+    } catch (error const& problem) {
+        BOOST_TEST((problem.code() == errc::bad_layout));
+        return problem.what();
+    }
+    return {};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(processes_stand_on_nodes_and_nodes_in_racks) {
+    network one;
+    one.ranks_per_node = 4;
+    BOOST_TEST(one.node_of(0) == 0u);
+    BOOST_TEST(one.node_of(11) == 2u);
+    BOOST_TEST(one.rack_of(11) == 0u); // there are none
+    one.rack.nodes = 2;
+    BOOST_TEST(one.rack_of(7) == 0u);
+    BOOST_TEST(one.rack_of(11) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_network_by_default_is_a_valid_one) {
+    BOOST_CHECK_NO_THROW(validate(network()));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_the_field_and_its_number) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    BOOST_TEST(complaint_about([](network& one) { one.ranks_per_node = 0; }) ==
+               "ranks_per_node is 0; a node has at least 1 rank");
+    BOOST_TEST(complaint_about([](network& one) { one.copy.rank_bytes_per_second = -2.5; }) ==
+               "copy.rank_bytes_per_second is -2.5; it must be a number of bytes a second that is "
+               "not negative");
+    BOOST_TEST(complaint_about([](network& one) { one.link.latency_seconds = infinite; }) ==
+               "link.latency_seconds is inf; it must be a number of seconds that is not negative");
+    BOOST_TEST(complaint_about([](network& one) {
+                   one.memory.node_bytes_per_second = std::numeric_limits<double>::quiet_NaN();
+               }).starts_with("memory.node_bytes_per_second is nan; "));
+    BOOST_TEST(complaint_about([](network& one) {
+                   one.link = {0, 0, 1};
+               }) ==
+               "link.rank_bytes_per_second and link.node_bytes_per_second are 0; one of them must "
+               "be greater");
+    BOOST_TEST(complaint_about([](network& one) {
+                   one.rack = {2, 0, 0};
+               }) == "rack.bytes_per_second is 0, and a rack has 2 nodes; it must be greater, or "
+                     "rack.nodes 0");
+    BOOST_TEST(complaint_about([](network& one) {
+                   one.rack.latency_seconds = -1;
+               }).starts_with("rack.latency_seconds is -1; "));
+}
+
+BOOST_AUTO_TEST_CASE(a_network_is_sent_as_bytes_and_those_are_judged) {
+    network one;
+    one.copy.rank_bytes_per_second = 1.5e9;
+    one.rack = {3, 2e10, 1e-7};
+    BOOST_TEST((from_bytes<network>(to_bytes(one)) == one));
+    BOOST_TEST(digest_of_all(one) != digest_of_all(network()));
+    one.copy.rank_bytes_per_second = -1;
+    BOOST_CHECK_EXCEPTION(from_bytes<network>(to_bytes(one)), error, [](error const& problem) {
+        return problem.code() == errc::corrupt_file &&
+               std::string(problem.what()).find("copy.rank_bytes_per_second is -1") !=
+                   std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
