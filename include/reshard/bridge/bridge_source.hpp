@@ -72,8 +72,8 @@ public:
     /// \throws error with errc::unknown_key for a pattern that no key matches, and nothing is published
     std::uint64_t publish(std::vector<std::string> const& changed);
 
-    /// Waits until so many readers are there, and all that are have the newest version; false when
-    /// that did not come about in time.
+    /// Waits until so many readers have the newest version, also those that have left with it, and
+    /// none that is there lacks it; false when that did not come about in time.
     ///
     /// \par Collective every rank of the group, in the same order
     bool wait_for_readers(std::size_t least, detail::wait_duration longest) const;

@@ -4,7 +4,6 @@
 #define RESHARD_BRIDGE_CONTROL_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/core/index_vector.hpp>
 #include <reshard/os/process.hpp>
 
 #include <array>
@@ -38,6 +37,8 @@ struct control_block {
     alignas(64) std::atomic<std::uint64_t> newest = 0;  ///< complete version; 0: none yet
     alignas(64) std::atomic<std::uint64_t> arrived = 0; ///< ranks that have written theirs
     std::array<std::atomic<std::uint64_t>, 2> holds{};  ///< by buffer; 0 while it is written
+    /// The highest version that readers have had when they left, times 2^16, and how many have.
+    std::atomic<std::uint64_t> left = 0;
     std::array<reader_seat, most_seats> seats{};
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared by processes");
@@ -50,7 +51,8 @@ RESHARD_DECL control_block& control_in(std::byte* memory);
 /// What one look at the readers tells.
 struct readers_seen {
     std::size_t count = 0;
-    std::uint64_t slowest = 0; ///< the least that one of them has
+    std::uint64_t slowest = 0;        ///< the least that one of them has
+    std::size_t left_with_newest = 0; ///< those that have gone since, and had the newest version
 };
 
 /// The readers. Those that have ended lose their seats.

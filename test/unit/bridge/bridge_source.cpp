@@ -158,9 +158,12 @@ BOOST_AUTO_TEST_CASE(it_knows_its_readers) {
         BOOST_TEST(source.stats().lag == 2u);
         BOOST_TEST(target.stats().lag == 2u);
         BOOST_TEST(target.stats().version == 1u);
+        target.update();
     }
     BOOST_TEST(source.stats().others == 0u);
     BOOST_TEST(source.stats().lag == 0u);
+    BOOST_TEST(source.wait_for_readers(1, 0.0)); // one has left with it
+    BOOST_TEST(!source.wait_for_readers(2, 0.0));
 }
 
 BOOST_AUTO_TEST_CASE(its_versions_are_numbered_behind_what_it_is_told) {

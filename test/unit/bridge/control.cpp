@@ -132,4 +132,22 @@ BOOST_AUTO_TEST_CASE(the_slowest_reader_counts) {
     BOOST_TEST(look_at_readers(*control).slowest == 5u);
 }
 
+BOOST_AUTO_TEST_CASE(who_has_left_with_the_newest_version_is_counted_until_there_is_another) {
+    auto const control = std::make_unique<control_block>();
+    auto const left = [&] { return look_at_readers(*control).left_with_newest; };
+    publish(*control, 1);
+    for (std::uint64_t const version : {0u, 1u, 1u}) {
+        taken_seat seat(*control);
+        seat.set_has(version);
+    }
+    BOOST_TEST(left() == 2u);
+    publish(*control, 2);
+    BOOST_TEST(left() == 0u);
+    for (std::uint64_t const version : {2u, 1u, 2u, 2u}) {
+        taken_seat seat(*control);
+        seat.set_has(version);
+    }
+    BOOST_TEST(left() == 3u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

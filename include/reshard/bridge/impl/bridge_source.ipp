@@ -222,7 +222,8 @@ RESHARD_DECL std::uint64_t source_state::publish(std::vector<std::string> const*
 RESHARD_DECL bool source_state::wait_for_readers(std::size_t least, double seconds) const {
     auto const have_come = [&] {
         readers_seen const seen = look_at_readers(control());
-        return seen.count >= least && seen.slowest >= control().newest.load();
+        return seen.count + seen.left_with_newest >= least &&
+               seen.slowest >= control().newest.load();
     };
     bool come = true;
     if (is_first()) {

@@ -22,28 +22,40 @@ inline process_mark reader_of(reader_seat const& seat) {
     return {seat.process.load(), seat.started.load(), seat.space.load()};
 }
 
+/// Counts a reader that leaves with a version.
+inline void count_leaving(control_block& control, std::uint64_t version) {
+    std::uint64_t before = control.left.load();
+    while (version != 0 && before >> 16 <= version) {
+        std::uint64_t const after = (before >> 16 == version ? before : version << 16) + 1;
+        if (control.left.compare_exchange_weak(before, after))
+            return;
+    }
+}
+
 /// The number stands last: a seat that has one is free of what was there before.
-inline void free_seat(reader_seat& seat) {
+inline void free_seat(control_block& control, reader_seat& seat) {
+    count_leaving(control, seat.has.exchange(0));
     seat.reads.store(0);
-    seat.has.store(0);
     seat.started.store(0);
     seat.space.store(0);
     seat.process.store(0);
 }
 
 RESHARD_DECL readers_seen look_at_readers(control_block& control) {
-    readers_seen seen{0, std::numeric_limits<std::uint64_t>::max()};
+    readers_seen seen{0, std::numeric_limits<std::uint64_t>::max(), 0};
     for (reader_seat& seat : control.seats) {
         process_mark const reader = reader_of(seat);
         if (reader.number == 0)
             continue;
         if (has_ended(reader)) {
-            free_seat(seat);
+            free_seat(control, seat);
             continue;
         }
         ++seen.count;
         seen.slowest = std::min(seen.slowest, seat.has.load());
     }
+    if (std::uint64_t const left = control.left.load(); left >> 16 == control.newest.load())
+        seen.left_with_newest = left & 0xffff;
     return seen;
 }
 
@@ -59,7 +71,7 @@ inline std::size_t count_keepers(control_block& control, std::uint64_t version) 
     for (reader_seat& seat : control.seats)
         if (keeps(seat, version)) {
             if (has_ended(reader_of(seat)))
-                free_seat(seat);
+                free_seat(control, seat);
             else
                 ++count;
         }
@@ -127,7 +139,7 @@ RESHARD_DECL taken_seat& taken_seat::operator=(taken_seat&& other) noexcept {
 
 RESHARD_DECL taken_seat::~taken_seat() {
     if (seat_)
-        free_seat(*seat_);
+        free_seat(*control_, *seat_);
 }
 
 /// A source overwrites a version only behind a newer one, and looks at the seats after that: where
