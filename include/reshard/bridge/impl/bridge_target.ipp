@@ -75,12 +75,17 @@ private:
     /// Waits for a port file.
     seen_source wait_for_port(waiting& patience) const;
 
+    /// The other ranks' share of that: they sleep meanwhile, where a group may wait by polling.
+    void sleep_until_port(waiting& patience) const;
+
     /// A port file of another source than the one that was met, if there is one, and its source
     /// lives.
     std::optional<port_bytes> new_port() const;
 
     /// Waits for a version where `least` asks for one.
     seen_source look(std::uint64_t least, waiting& patience);
+
+    void sleep_until(std::uint64_t least, waiting& patience) const;
 
     /// Reads a version; false where it was overwritten meanwhile.
     bool read(std::uint64_t version);
@@ -161,9 +166,19 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
     return seen;
 }
 
+RESHARD_DECL void target_state::sleep_until_port(waiting& patience) const {
+    attempt([&] { // the first rank says what is wrong with it
+        auto head = read_port_head(path_);
+        for (; (!head || head->token == gone_) && !patience.is_over(); head = read_port_head(path_))
+            patience.pause();
+    });
+}
+
 RESHARD_DECL void target_state::meet_first() {
     waiting patience(how_.deadline.seconds);
     for (;;) {
+        if (!is_first())
+            sleep_until_port(patience);
         seen_source const seen = tell(is_first() ? wait_for_port(patience) : seen_source());
         if (meet(seen))
             return;
@@ -217,9 +232,8 @@ RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patien
                 return;
             }
             std::uint64_t const newest = seat_.begin_reading();
-            if (newest != taken_)
-                seen.version = newest;
-            else
+            seen.version = newest == taken_ ? 0 : newest;
+            if (seen.version == 0)
                 seat_.end_reading();
             if (std::max(newest, done_.version) >= least)
                 return;
@@ -233,6 +247,11 @@ RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patien
     });
     seen.problem = encode(problem);
     return seen;
+}
+
+RESHARD_DECL void target_state::sleep_until(std::uint64_t least, waiting& patience) const {
+    while (std::max(newest(), done_.version) < least && !patience.is_over() && !new_port())
+        patience.pause();
 }
 
 /// Every version was overwritten while it was read, for as long as may be waited.
@@ -256,6 +275,8 @@ RESHARD_DECL std::uint64_t target_state::update(std::uint64_t least) {
             mine = overwritten > 0 && patience.is_over()
                        ? always_overwritten(path_, overwritten, how_.deadline.seconds)
                        : look(least, patience);
+        else
+            sleep_until(least, patience);
         seen_source const seen = tell(std::move(mine));
         if (seen.is_new) {
             gone_ = meet(seen) ? 0 : seen.head.token;
