@@ -11,11 +11,11 @@
 #include <reshard/bridge/port_file.hpp>
 #include <reshard/bridge/side_layout.hpp>
 #include <reshard/bridge/stored_shards.hpp>
-#include <reshard/bridge/waiting.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/key_pattern.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <algorithm>
 #include <cstring>

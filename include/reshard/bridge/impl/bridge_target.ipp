@@ -8,8 +8,8 @@
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bridge/session.hpp>
 #include <reshard/bridge/side_layout.hpp>
-#include <reshard/bridge/waiting.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 
 #include <reshard/bridge/control.hpp>
 
-#include <reshard/bridge/waiting.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_BRIDGE_WAITING_HPP
-#define RESHARD_BRIDGE_WAITING_HPP
+#ifndef RESHARD_OS_WAITING_HPP
+#define RESHARD_OS_WAITING_HPP
 
 #include <algorithm>
 #include <chrono>

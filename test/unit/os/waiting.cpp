@@ -1,12 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/bridge/waiting.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard::detail;
 
-BOOST_AUTO_TEST_SUITE(bridge_waiting)
+BOOST_AUTO_TEST_SUITE(os_waiting)
 
 BOOST_AUTO_TEST_CASE(time_that_passes_ends_it) {
     BOOST_TEST(waiting(0).is_over());
