@@ -25,7 +25,7 @@
 namespace {
 
 using namespace reshard;
-namespace job = bridge_example;
+namespace layer = bridge_example;
 
 // [program]
 constexpr char const* program = R"(
@@ -38,10 +38,11 @@ o_proj.weight -> o_proj.weight, dtype="bfloat16"
 /// qkv by rows, o by columns.
 layout served() {
     mesh const ranks{{"tp", 2}};
-    return layout_of({sharding_of("qkv_proj.weight", data_type::bf16,
-                                  distribution(ranks, {shard{0}}, {8 * job::head, job::hidden})),
-                      sharding_of("o_proj.weight", data_type::bf16,
-                                  distribution(ranks, {shard{1}}, {job::hidden, job::hidden}))});
+    return layout_of(
+        {sharding_of("qkv_proj.weight", data_type::bf16,
+                     distribution(ranks, {shard{0}}, {8 * layer::head, layer::hidden})),
+         sharding_of("o_proj.weight", data_type::bf16,
+                     distribution(ranks, {shard{1}}, {layer::hidden, layer::hidden}))});
 }
 
 float number_of(bfloat16 element) {
@@ -50,25 +51,25 @@ float number_of(bfloat16 element) {
 
 /// For each pair of a key and a value head the fused weight has two query heads, then these.
 float qkv_element(index_t row, index_t column, std::uint64_t step) {
-    index_t const pair = row / (4 * job::head), within = row % (4 * job::head);
-    if (within < 2 * job::head)
-        return job::element('q', pair * 2 * job::head + within, column, step);
-    return job::element(within < 3 * job::head ? 'k' : 'v', pair * job::head + within % job::head,
-                        column, step);
+    index_t const pair = row / (4 * layer::head), within = row % (4 * layer::head);
+    if (within < 2 * layer::head)
+        return layer::element('q', pair * 2 * layer::head + within, column, step);
+    return layer::element(within < 3 * layer::head ? 'k' : 'v',
+                          pair * layer::head + within % layer::head, column, step);
 }
 
 /// What one rank has of both weights.
 struct weights {
-    static constexpr index_t columns = job::hidden / 2;
+    static constexpr index_t columns = layer::hidden / 2;
 
-    std::vector<bfloat16> qkv = std::vector<bfloat16>(4 * job::head * job::hidden);
-    std::vector<bfloat16> o = std::vector<bfloat16>(job::hidden * columns);
+    std::vector<bfloat16> qkv = std::vector<bfloat16>(4 * layer::head * layer::hidden);
+    std::vector<bfloat16> o = std::vector<bfloat16>(layer::hidden * columns);
 
     state_dict views(layout const& mine, holder_t rank) {
         state_dict all;
         all.add("qkv_proj.weight", mine, rank,
-                adapt::raw_tensor(qkv.data(), {4 * job::head, job::hidden}));
-        all.add("o_proj.weight", mine, rank, adapt::raw_tensor(o.data(), {job::hidden, columns}));
+                adapt::raw_tensor(qkv.data(), {4 * layer::head, layer::hidden}));
+        all.add("o_proj.weight", mine, rank, adapt::raw_tensor(o.data(), {layer::hidden, columns}));
         return all;
     }
 
@@ -76,11 +77,11 @@ struct weights {
     bool are_of(std::uint64_t step, index_t rank) const {
         for (index_t i = 0; i < std::ssize(qkv); ++i)
             if (number_of(qkv[static_cast<std::size_t>(i)]) !=
-                qkv_element(rank * 4 * job::head + i / job::hidden, i % job::hidden, step))
+                qkv_element(rank * 4 * layer::head + i / layer::hidden, i % layer::hidden, step))
                 return false;
         for (index_t i = 0; i < std::ssize(o); ++i)
             if (number_of(o[static_cast<std::size_t>(i)]) !=
-                job::element('o', i / columns, rank * columns + i % columns, step))
+                layer::element('o', i / columns, rank * columns + i % columns, step))
                 return false;
         return true;
     }
@@ -107,7 +108,7 @@ int main(int argc, char** argv) {
         argv[1],
         {.program = aoa::parse(program, "server.aoa"), .deadline = std::chrono::seconds(60)});
     std::uint64_t version = 0;
-    while (version < job::steps) {
+    while (version < layer::steps) {
         version = from_trainer.update(version + 1); // any newer one: some may be skipped
         weights const& front = sets[from_trainer.front()];
         is_right = is_right && front.are_of(version, world.rank());

@@ -26,18 +26,18 @@
 namespace {
 
 using namespace reshard;
-namespace job = bridge_example;
+namespace layer = bridge_example;
 
 /// Megatron's: q, k and v by rows, o by columns; data-parallel ranks have copies.
 layout trained() {
     mesh const ranks{{"dp", 2}, {"tp", 2}};
     auto const weight = [&](char const* key, index_t rows, std::size_t axis) {
         return sharding_of(key, data_type::f32,
-                           distribution(ranks, {replicate{}, shard{axis}}, {rows, job::hidden}));
+                           distribution(ranks, {replicate{}, shard{axis}}, {rows, layer::hidden}));
     };
     return layout_of(
-        {weight("q_proj.weight", 4 * job::head, 0), weight("k_proj.weight", 2 * job::head, 0),
-         weight("v_proj.weight", 2 * job::head, 0), weight("o_proj.weight", job::hidden, 1)});
+        {weight("q_proj.weight", 4 * layer::head, 0), weight("k_proj.weight", 2 * layer::head, 0),
+         weight("v_proj.weight", 2 * layer::head, 0), weight("o_proj.weight", layer::hidden, 1)});
 }
 
 /// A rank's shard of a weight after so many steps.
@@ -46,7 +46,7 @@ void train(shard_descriptor const& shard, std::uint64_t step, std::vector<float>
     elements.clear();
     for (index_t row = here.offset[0]; row < here.end(0); ++row)
         for (index_t column = here.offset[1]; column < here.end(1); ++column)
-            elements.push_back(job::element(shard.key[0], row, column, step));
+            elements.push_back(layer::element(shard.key[0], row, column, step));
 }
 
 } // namespace
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
     bridge_source to_servers(mpi_group(world), {have, mine}, argv[1],
                              {.deadline = std::chrono::seconds(1)});
     std::uint64_t version = 0;
-    for (std::uint64_t step = 1; step <= job::steps; ++step) {
+    for (std::uint64_t step = 1; step <= layer::steps; ++step) {
         for (shard_descriptor const& shard : shards)
             train(shard, step, weights[shard.key]);
         version = to_servers.publish();
