@@ -67,7 +67,7 @@ function(reshard_add_library component)
 endfunction()
 
 reshard_add_library(core LINK Boost::headers
-    ROOMS core layout tensor copy os group expr plan aoa bind model)
+    ROOMS core layout tensor copy os group expr plan aoa bind bridge model)
 if(TARGET Boost::json AND TARGET xxHash::xxhash)
     reshard_add_library(format OF core LINK Boost::json xxHash::xxhash ROOMS format)
 endif()

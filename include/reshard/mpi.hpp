@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_HPP
 #define RESHARD_MPI_HPP
 
+#include <reshard/mpi/joined_programs.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/os/fresh_memory.hpp>

@@ -6,7 +6,7 @@
     examples.py ROOT DIRECTORY    the programs are in DIRECTORY; RESHARD_MPIEXEC is what mpiexec is called like here
     examples.py --self-test
 
-Lines of programs that run together may come in any order, and how much memory was measured may differ.
+Commands with `&` between them run together. Lines of programs that run together may come in any order, and how much memory was measured may differ.
 """
 
 import os
@@ -45,11 +45,13 @@ def findings(root, directory):
         # Some write into the directory for temporary files, where the tests of the same programs may do so now.
         environment = dict(os.environ, PATH=f"{directory}:{os.environ['PATH']}", TMPDIR=work)
         for command, expected in runs:
-            words = command.replace("mpiexec ", os.environ["RESHARD_MPIEXEC"] + " ", 1).split()
-            ran = subprocess.run(words, cwd=work, env=environment, stdout=subprocess.PIPE, text=True)
-            if ran.returncode:
-                yield f"{command}: ended with {ran.returncode}"
-            elif wrong := difference(command, expected, ran.stdout.splitlines()):
+            started = [subprocess.Popen(one.replace("mpiexec ", os.environ["RESHARD_MPIEXEC"] + " ", 1).split(),
+                                        cwd=work, env=environment, stdout=subprocess.PIPE, text=True)
+                       for one in command.split(" & ")]
+            printed = [line for one in started for line in one.communicate()[0].splitlines()]
+            if status := max(one.returncode for one in started):
+                yield f"{command}: ended with {status}"
+            elif wrong := difference(command, expected, printed):
                 yield wrong
     shown = " ".join(command for command, _ in runs)
     for source in sorted((root / "example").glob("*.cpp")):

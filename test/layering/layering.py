@@ -29,6 +29,7 @@ ROOMS = {
     "adapt": ["core", "tensor"],
     "format": ["core", "layout", "os", "expr", "plan", "model"],
     "bind": ["core", "group", "layout", "tensor", "copy", "expr", "plan"],
+    "bridge": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "bind"],
     "mpi": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind"],
     "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
                 "model", "format", "mpi"],
@@ -44,6 +45,7 @@ UMBRELLAS = {
     "reshard/aoa.hpp": ["aoa"],
     "reshard/model.hpp": ["model"],
     "reshard/typed.hpp": ["layout", "expr", "plan", "bind"],
+    "reshard/bridge.hpp": ["bridge"],
     "reshard/mpi.hpp": ["mpi", "reshard.hpp"] + ROOMS["mpi"],
     "reshard/typed.hpp": ["layout", "expr", "plan", "bind", "model"],
     "reshard/format.hpp": ["format"] + ROOMS["format"],
@@ -57,7 +59,7 @@ FOREIGN = [
     (r"boost/(serialization|archive)/", ["reshard/group/wire.hpp", "mpi", "storage"]),
     (r"boost/json", ["format"]),
     (r"boost/interprocess", ["reshard/os/impl/arena_resource.ipp"]),
-    (r"filesystem$|boost/filesystem", ["os", "format", "storage"]),
+    (r"filesystem$|boost/filesystem", ["os", "format", "storage", "bridge"]),
     (r"xxhash\.h$|xxh", ["format", "storage"]),
 ]
 
@@ -73,8 +75,8 @@ LONGEST_HEADER_CHAIN = 12
 
 # The most that there may be: headers, and public names in each namespace. What a later change adds
 # is added here in the same change; what is moved or deleted is taken off.
-MOST_HEADERS = 328
-MOST_NAMES = {"reshard": 175, "reshard::aoa": 80, "reshard::model": 86, "reshard::typed": 80}
+MOST_HEADERS = 341
+MOST_NAMES = {"reshard": 181, "reshard::aoa": 80, "reshard::model": 86, "reshard::typed": 80}
 # The namespaces whose public names this page lists.
 NAMES_PAGE = "doc/architecture.md"
 LISTED = list(MOST_NAMES)

@@ -107,12 +107,14 @@ inline tensor_sharding any_sharding(oracle::random_numbers& random, rank_mesh co
 struct two_layouts {
     layout source, target;
 
-    two_layouts(std::uint64_t seed, int ranks) {
+    two_layouts(std::uint64_t seed, int ranks) : two_layouts(seed, ranks, ranks) {}
+
+    two_layouts(std::uint64_t seed, int source_ranks, int target_ranks) {
         oracle::random_numbers random(seed);
-        auto const draw = [&] {
+        auto const draw = [&](int ranks) {
             return any_ranks_on(random, any_mesh_of(random, ranks), static_cast<holder_t>(ranks));
         };
-        rank_mesh const before = draw(), after = draw();
+        rank_mesh const before = draw(source_ranks), after = draw(target_ranks);
         std::vector<tensor_sharding> from, to;
         for (char key = 'a'; key < 'e'; ++key) {
             index_vector const shape = any_shape(random);

@@ -73,16 +73,34 @@ public:
                  std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
     any_program(F program) : program_(function(std::move(program))) {}
 
+    /// The one that other ranks of a redistribution have, as those of the other side: this rank need
+    /// not know it. They give a function, or text that was parsed.
+    static any_program of_other_ranks() {
+        any_program other;
+        other.program_ = elsewhere();
+        return other;
+    }
+
     bool is_by_name() const { return std::holds_alternative<std::monostate>(program_); }
+    bool is_of_other_ranks() const { return std::holds_alternative<elsewhere>(program_); }
 
     /// The mapping that it was made from, or null.
     mapping const* known() const { return std::get_if<mapping>(&program_); }
 
-    /// The function that it was made from, or null.
-    function const* made() const { return std::get_if<function>(&program_); }
+    /// The function that it was made from, or null; of a program that only other ranks have, one that
+    /// throws.
+    function const* made() const {
+        static function const unknown = [](catalog const&, catalog const*) -> mapping {
+            fail(errc::usage, "the program is said to be that of other ranks, and no rank has one; "
+                              "give it on one of them");
+        };
+        return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
+    }
 
 private:
-    std::variant<std::monostate, mapping, function> program_;
+    struct elsewhere {};
+
+    std::variant<std::monostate, mapping, function, elsewhere> program_;
 };
 
 namespace detail {

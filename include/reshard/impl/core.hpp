@@ -47,6 +47,12 @@
 #include <reshard/bind/impl/overlap.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
 #include <reshard/bind/impl/shard_views.ipp>
+#include <reshard/bridge/impl/bridge_source.ipp>
+#include <reshard/bridge/impl/bridge_target.ipp>
+#include <reshard/bridge/impl/control.ipp>
+#include <reshard/bridge/impl/port_file.ipp>
+#include <reshard/bridge/impl/session.ipp>
+#include <reshard/bridge/impl/stored_shards.ipp>
 #include <reshard/copy/impl/bits.ipp>
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/impl/loops.ipp>
@@ -88,6 +94,7 @@
 #include <reshard/os/impl/file_bytes.ipp>
 #include <reshard/os/impl/fresh_memory.ipp>
 #include <reshard/os/impl/page_advice.ipp>
+#include <reshard/os/impl/process.ipp>
 #include <reshard/os/impl/shared_segment.ipp>
 #include <reshard/plan/impl/balance.ipp>
 #include <reshard/plan/impl/cut_list.ipp>

@@ -9,6 +9,7 @@
 #include <reshard/mpi/impl/bind_job.ipp>
 #include <reshard/mpi/impl/bound_chunks.ipp>
 #include <reshard/mpi/impl/exchange.ipp>
+#include <reshard/mpi/impl/joined_programs.ipp>
 #include <reshard/mpi/impl/look_up.ipp>
 #include <reshard/mpi/impl/mpi_group.ipp>
 #include <reshard/mpi/impl/node_copies.ipp>

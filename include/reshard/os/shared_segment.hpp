@@ -125,6 +125,13 @@ public:
     static shared_segment open(segment_address const& told, index_t bytes,
                                system_calls const& calls = {});
 
+    /// The same of one that this process only reads: writing to it ends the process.
+    static shared_segment open_to_read(segment_address const& told, index_t bytes,
+                                       system_calls const& calls = {});
+
+    /// Takes away the name of a segment whose maker was killed; one that is another by now stays.
+    static void remove(segment_address const& told);
+
     /// No process opens it any more: the name is gone, and the file closed. The memory stays.
     void seal();
 
@@ -139,7 +146,11 @@ private:
 
     void reserve(index_t bytes, system_calls const& calls) const;
 
-    void map(index_t bytes);
+    /// \param protection as `mmap` takes it
+    void map(index_t bytes, int protection);
+
+    static shared_segment open_as(segment_address const& told, index_t bytes, int protection,
+                                  system_calls const& calls);
 
     void take(page_advice advice) const;
 

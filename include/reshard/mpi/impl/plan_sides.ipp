@@ -9,6 +9,7 @@
 #include <reshard/bind/options.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/cover.hpp>
 #include <reshard/mpi/look_up.hpp>
@@ -87,6 +88,38 @@ inline catalog catalog_for(mpi_group const& ranks, known_side const& side) {
     return side.layout ? catalog_of(*side.layout) : gather_catalog(ranks, side.held);
 }
 
+/// A mapping with what it is not made of, for ranks that have none.
+struct told_mapping {
+    std::string bytes;
+    std::vector<std::string> left_over;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.left_over); }
+};
+
+/// The mapping of the lowest rank that has one, on every rank, where some have none.
+///
+/// \param  has by rank
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike: errc::ranks_disagree where ranks have different ones
+inline mapping mapping_of_others(mpi_group const& ranks, std::vector<std::uint8_t> const& has,
+                                 mapping made) {
+    auto const first = static_cast<int>(std::ranges::find(has, 1) - has.begin());
+    told_mapping mine;
+    if (ranks.rank() == first)
+        mine = {to_bytes(made), made.left_over()};
+    auto const told = gather_values(ranks, mine)[static_cast<std::size_t>(first)];
+    mapping theirs = from_bytes<mapping>(told.bytes);
+    for (std::string const& key : told.left_over)
+        theirs.leave_over(key);
+    agree_on(ranks, [&] {
+        if (has[static_cast<std::size_t>(ranks.rank())] && digest_of(made) != digest_of(theirs))
+            fail(errc::ranks_disagree, "rank ", first, " and rank ", ranks.rank(),
+                 " have programs that make different mappings; every rank that has one must have "
+                 "the same");
+    });
+    return theirs;
+}
+
 RESHARD_DECL std::optional<mapping> mapping_of_call(mpi_group const& ranks,
                                                     any_program const& program, two_sides& sides) {
     if (mapping const* const known = program.known())
@@ -102,6 +135,12 @@ RESHARD_DECL std::optional<mapping> mapping_of_call(mpi_group const& ranks,
         made = (*program.made())(source, &target);
         digest = digest_of(made);
     });
+    auto const has = gather_values(ranks, std::uint8_t{!program.is_of_other_ranks()});
+    bool const some_have = std::ranges::count(has, 1) > 0;
+    if (some_have && std::ranges::count(has, 0) > 0) {
+        agree(ranks, program.is_of_other_ranks() ? std::nullopt : problem);
+        return mapping_of_others(ranks, has, std::move(made));
+    }
     agree_on_digest(ranks, "a program that makes a mapping", digest, problem);
     return made;
 }

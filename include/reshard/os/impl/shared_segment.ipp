@@ -47,7 +47,7 @@ RESHARD_DECL shared_segment shared_segment::create(index_t bytes, segment_kind k
     if (!made.file_.is_open())
         fail_io("a shared segment cannot be created");
     made.reserve(bytes, calls);
-    made.map(bytes);
+    made.map(bytes, PROT_READ | PROT_WRITE);
     made.take(advice);
     made.set_address(kind);
     return made;
@@ -55,6 +55,26 @@ RESHARD_DECL shared_segment shared_segment::create(index_t bytes, segment_kind k
 
 RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, index_t bytes,
                                                  system_calls const& calls) {
+    return open_as(told, bytes, PROT_READ | PROT_WRITE, calls);
+}
+
+RESHARD_DECL shared_segment shared_segment::open_to_read(segment_address const& told, index_t bytes,
+                                                         system_calls const& calls) {
+    return open_as(told, bytes, PROT_READ, calls);
+}
+
+RESHARD_DECL void shared_segment::remove(segment_address const& told) {
+    if (told.kind != segment_kind::named)
+        return;
+    file_descriptor const file(::shm_open(told.path.c_str(), O_RDONLY, 0));
+    struct stat found {};
+    if (file.is_open() && ::fstat(file.number(), &found) == 0 && found.st_dev == told.device &&
+        found.st_ino == told.file)
+        ::shm_unlink(told.path.c_str());
+}
+
+RESHARD_DECL shared_segment shared_segment::open_as(segment_address const& told, index_t bytes,
+                                                    int protection, system_calls const& calls) {
     shared_segment opened;
     opened.address_ = told;
     opened.file_ =
@@ -65,7 +85,7 @@ RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, in
     struct stat const found = opened.status();
     if (found.st_dev != told.device || found.st_ino != told.file || found.st_size != bytes)
         fail(errc::io, told.path, " is another file on this rank than on the one that made it");
-    opened.map(bytes);
+    opened.map(bytes, protection);
     opened.seal();
     return opened;
 }
@@ -96,9 +116,8 @@ RESHARD_DECL void shared_segment::reserve(index_t bytes, system_calls const& cal
         fail_io(what, problem);
 }
 
-RESHARD_DECL void shared_segment::map(index_t bytes) {
-    memory_ = mapping_handle(file_, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                             segment_of(bytes));
+RESHARD_DECL void shared_segment::map(index_t bytes, int protection) {
+    memory_ = mapping_handle(file_, static_cast<std::size_t>(bytes), protection, segment_of(bytes));
 }
 
 RESHARD_DECL void shared_segment::take(page_advice advice) const {

@@ -1,0 +1,318 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "json_list.hpp"
+#include "stopwatch.hpp"
+
+#include <reshard.hpp>
+#include <reshard/adapt/raw_tensor.hpp>
+#include <reshard/bridge.hpp>
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/mpi.hpp>
+
+#include <CLI/CLI.hpp>
+#include <boost/mpi/collectives/all_gather.hpp>
+#include <boost/mpi/collectives/all_reduce.hpp>
+#include <boost/mpi/collectives/broadcast.hpp>
+#include <boost/mpi/environment.hpp>
+#include <boost/mpi/operations.hpp>
+#include <boost/serialization/string.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+// How long it takes to hand tensors from the first half of the ranks to the other half: by a bridge,
+// as between two programs, beside a redistribution within their communicator. Every element is
+// checked.
+
+namespace {
+
+using namespace reshard;
+
+struct options_of_run {
+    index_t mebibytes = 1024;
+    int repeat = 5;
+    int keys = 100;
+    std::string cut = "columns";
+    std::string json;
+};
+
+/// What one rank has on its side.
+class tensors {
+public:
+    /// \param axis along which the ranks of the side cut every matrix
+    tensors(options_of_run const& chosen, mpi_group const& side, std::size_t axis) {
+        index_t const columns = 1024;
+        index_t const bytes_each = (chosen.mebibytes << 20) / chosen.keys;
+        index_t const rows = std::max<index_t>(side.size(), bytes_each / (4 * columns));
+        for (int key = 0; key < chosen.keys; ++key) {
+            box region = whole({rows, columns});
+            index_t const extent = region.shape[axis];
+            region.offset[axis] = extent * side.rank() / side.size();
+            region.shape[axis] = extent * (side.rank() + 1) / side.size() - region.offset[axis];
+            shards_.push_back({name(key), data_type::f32, {rows, columns}, region});
+            elements_.emplace_back(static_cast<std::size_t>(element_count(region)));
+        }
+    }
+
+    static std::string name(int key) { return "layer." + std::to_string(key); }
+
+    state_dict views() {
+        state_dict all;
+        for (std::size_t i = 0; i < shards_.size(); ++i)
+            all.add(shards_[i], adapt::raw_tensor(elements_[i].data(), shards_[i].region.shape));
+        return all;
+    }
+
+    void set(float value) {
+        for (auto& one : elements_)
+            std::ranges::fill(one, value);
+    }
+    void set_first(float value) { std::ranges::fill(elements_[0], value); }
+
+    bool are(float first, float others) const {
+        for (std::size_t i = 0; i < elements_.size(); ++i)
+            if (std::ranges::count(elements_[i], i == 0 ? first : others) !=
+                std::ssize(elements_[i]))
+                return false;
+        return true;
+    }
+
+    double bytes() const {
+        double sum = 0;
+        for (auto const& one : elements_)
+            sum += static_cast<double>(4 * one.size());
+        return sum;
+    }
+
+    /// Copies them to other memory of this rank, as a trainer would that keeps a copy: by the
+    /// library's kernel, which is not slower than `memcpy`.
+    void copy_to(std::vector<std::vector<float>>& other) const {
+        for (std::size_t i = 0; i < elements_.size(); ++i)
+            detail::copy_elements({{std::ssize(elements_[i])}, 0, {1}, 0, {1}},
+                                  {data_type::f32, {}}, elements_[i].data(), other[i].data());
+    }
+    std::vector<std::vector<float>> const& elements() const { return elements_; }
+
+private:
+    std::vector<shard_descriptor> shards_;
+    std::vector<std::vector<float>> elements_;
+};
+
+/// Times by what was measured: the slowest rank's, by repetition.
+class times {
+public:
+    explicit times(boost::mpi::communicator const& world) : world_(world) {}
+
+    /// \par Collective every rank; those for which there is nothing to do only wait
+    void measure(std::string const& what, std::function<void()> const& work) {
+        world_.barrier();
+        bench::stopwatch const clock;
+        if (work)
+            work();
+        double const mine = clock.seconds();
+        all_[what].push_back(boost::mpi::all_reduce(world_, mine, boost::mpi::maximum<double>()));
+    }
+    void add(std::string const& what, double mine) {
+        all_[what].push_back(boost::mpi::all_reduce(world_, mine, boost::mpi::maximum<double>()));
+    }
+
+    double median(std::string const& what) const {
+        auto sorted = all_.at(what);
+        std::ranges::sort(sorted);
+        return sorted[sorted.size() / 2];
+    }
+
+private:
+    boost::mpi::communicator world_;
+    std::map<std::string, std::vector<double>> all_;
+};
+
+/// One half of the ranks, and what it has.
+struct one_side {
+    boost::mpi::communicator const& world;
+    bool is_source;
+    mpi_group group;
+    tensors have;
+    tensors front;
+    std::vector<std::vector<float>> copy;
+
+    one_side(boost::mpi::communicator const& all, options_of_run const& chosen)
+        : world(all),
+          is_source(all.rank() < all.size() / 2),
+          group(all.split(is_source)),
+          have(chosen, group, is_source || chosen.cut == "rows" ? 0 : 1),
+          front(have) {
+        if (is_source)
+            copy = have.elements();
+    }
+};
+
+void print(char const* what, double seconds, double bytes, std::string const& beside) {
+    std::printf("%-34s %9.2f ms %7.2f GB/s  %s\n", what, seconds * 1e3, bytes / seconds / 1e9,
+                beside.c_str());
+}
+
+std::string ratio(double number, char const* of) {
+    char text[80];
+    std::snprintf(text, sizeof text, "%.3f of %s", number, of);
+    return text;
+}
+
+/// The step of a bridge: what is published is taken over, and who waits for whom counts.
+struct bridge_ends {
+    std::optional<bridge_source> source;
+    std::optional<bridge_target> target;
+
+    bridge_ends(one_side& side, std::string const& port) {
+        if (side.is_source)
+            source.emplace(side.group, side.have.views(), port);
+        else
+            target.emplace(side.group, side.have.views(), side.front.views(), port,
+                           bridge_options{.deadline = 60.0});
+        side.world.barrier();
+    }
+
+    void step(times& all, std::string const& what, std::uint64_t version,
+              std::vector<std::string> const* changed) {
+        all.measure(what, [&] {
+            if (target)
+                target->update(version);
+            else if (changed)
+                source->publish(*changed);
+            else
+                source->publish();
+        });
+        all.add(what + " held", source ? source->stats().seconds : 0);
+        all.add(what + " read", target ? target->stats().seconds : 0);
+    }
+
+    bool are(one_side& side, float first, float others) const {
+        if (!target)
+            return true;
+        return (target->front() == 0 ? side.have : side.front).are(first, others);
+    }
+};
+
+bool measure_bridge(one_side& side, options_of_run const& chosen, std::string const& port,
+                    times& all) {
+    bridge_ends ends(side, port);
+    std::uint64_t version = 0;
+    bool right = true;
+    std::vector<std::string> const first{tensors::name(0)};
+    for (int i = -2; i < chosen.repeat; ++i) { // twice to fill both buffers and both sets
+        auto const value = static_cast<float>(i + 10);
+        std::string const warm = i < 0 ? "warming " : "";
+        if (side.is_source)
+            side.have.set(value);
+        ends.step(all, warm + "all", ++version, nullptr);
+        right &= ends.are(side, value, value);
+    }
+    auto const others = static_cast<float>(chosen.repeat + 9);
+    for (std::string const what : {"named", "compared"})
+        for (int i = -2; i < chosen.repeat; ++i) {
+            auto const value = static_cast<float>(1000 + i);
+            if (side.is_source)
+                side.have.set_first(value);
+            ends.step(all, (i < 0 ? "warming " : "") + what, ++version,
+                      what == "named" ? &first : nullptr);
+            right &= ends.are(side, value, others);
+        }
+    return right;
+}
+
+bool measure_redistribution(one_side& side, options_of_run const& chosen, times& all) {
+    job moved = side.is_source ? prepare(side.world, side.have.views(), {})
+                               : prepare(side.world, {}, side.front.views());
+    bool right = true;
+    for (int i = -1; i < chosen.repeat; ++i) {
+        auto const value = static_cast<float>(100 + i);
+        if (side.is_source)
+            side.have.set(value);
+        all.measure(i < 0 ? "warming" : "redistribute", [&] { run(moved); });
+        right &= side.is_source || side.front.are(value, value);
+        all.measure(i < 0 ? "warming" : "copy", [&] {
+            if (side.is_source)
+                side.have.copy_to(side.copy);
+        });
+    }
+    return right;
+}
+
+void report(options_of_run const& chosen, double bytes, times const& all, int ranks) {
+    double const moved = all.median("redistribute"), copied = all.median("copy");
+    double const whole = all.median("all"), named = all.median("named");
+    print("redistribute, one communicator", moved, bytes, "");
+    print("copy of the trainer's shards", copied, bytes, "");
+    print("bridge, all", whole, bytes, ratio(moved / whole, "redistribute"));
+    print("  the trainer is held", all.median("all held"), bytes,
+          ratio(all.median("all held") / copied, "the copy"));
+    print("  a server reads", all.median("all read"), bytes, "");
+    print("bridge, one tensor, named", named, bytes / chosen.keys, ratio(named / whole, "all"));
+    print("bridge, one tensor, compared", all.median("compared"), bytes / chosen.keys,
+          ratio(all.median("compared") / whole, "all"));
+    if (chosen.json.empty())
+        return;
+    std::vector<std::string> rows;
+    for (char const* what : {"redistribute", "copy", "all", "all held", "all read", "named",
+                             "named held", "named read", "compared", "compared held"}) {
+        bench::json_object row;
+        row.add("what", what).add("ranks", ranks).add("cut", chosen.cut);
+        row.add("bytes", static_cast<index_t>(bytes)).add("seconds", all.median(what));
+        rows.push_back(row.text());
+    }
+    bench::write_json_list(chosen.json, rows);
+}
+
+bool run_all(boost::mpi::communicator const& world, options_of_run const& chosen) {
+    std::string port = (std::filesystem::temp_directory_path() /
+                        ("handover-" + std::to_string(::getpid()) + ".port"))
+                           .string();
+    boost::mpi::broadcast(world, port, 0);
+    one_side side(world, chosen);
+    times all(world);
+    bool right = measure_redistribution(side, chosen, all);
+    right &= measure_bridge(side, chosen, port, all);
+    double const bytes = boost::mpi::all_reduce(world, side.is_source ? side.have.bytes() : 0.0,
+                                                std::plus<double>());
+    right = boost::mpi::all_reduce(world, right, std::logical_and<bool>());
+    if (world.rank() == 0) {
+        report(chosen, bytes, all, world.size());
+        if (!right)
+            std::printf("handover: elements are wrong\n");
+    }
+    return right;
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    boost::mpi::environment const environment(count, words);
+    boost::mpi::communicator const world;
+    CLI::App program("Measures how tensors are handed from one half of the ranks to the other.");
+    options_of_run chosen;
+    program.add_option("--mebibytes", chosen.mebibytes, "of all tensors")->capture_default_str();
+    program.add_option("--keys", chosen.keys, "tensors")->capture_default_str();
+    program.add_option("--repeat", chosen.repeat, "times each")->capture_default_str();
+    program.add_option("--cut", chosen.cut, "how the second half cuts what the first has by rows")
+        ->check(CLI::IsMember({"rows", "columns"}))
+        ->capture_default_str();
+    program.add_option("--json", chosen.json, "write the medians there");
+    try {
+        program.parse(count, words);
+        if (world.size() % 2 != 0)
+            throw CLI::ValidationError("mpiexec -n", "give an even number of ranks");
+        return run_all(world, chosen) ? 0 : 1;
+    } catch (CLI::ParseError const& problem) {
+        return world.rank() == 0 ? program.exit(problem) : problem.get_exit_code();
+    } catch (std::exception const& problem) {
+        std::fprintf(stderr, "handover: rank %d: %s\n", world.rank(), problem.what());
+        boost::mpi::environment::abort(1);
+    }
+}

@@ -1,0 +1,32 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef EXAMPLE_13_BRIDGE_HPP
+#define EXAMPLE_13_BRIDGE_HPP
+
+#include <reshard/core/index_vector.hpp>
+
+#include <cstdint>
+
+// What a trainer and a server agree on beside the path of the port file: the weights by name, and
+// how many steps there are. How each side spreads its own is its own affair.
+
+namespace bridge_example {
+
+inline constexpr int steps = 10;
+
+/// A head has eight rows; weights are [out, in].
+inline constexpr reshard::index_t hidden = 32, head = 8;
+
+/// The weight o_proj is frozen: it stays what it was before the first step.
+inline bool is_trained(char weight) { return weight != 'o'; }
+
+/// An element of a trainer's weight after so many steps: a number that bfloat16 has, too.
+inline float element(char weight, reshard::index_t row, reshard::index_t column,
+                     std::uint64_t step) {
+    auto const first = (weight + 31 * row + 7 * column) % 200;
+    return static_cast<float>(first + (is_trained(weight) ? static_cast<int>(step) : 0));
+}
+
+} // namespace bridge_example
+
+#endif

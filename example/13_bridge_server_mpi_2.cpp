@@ -1,0 +1,123 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "13_bridge.hpp"
+
+#include <reshard.hpp>
+#include <reshard/adapt/raw_tensor.hpp>
+#include <reshard/aoa.hpp>
+#include <reshard/bridge.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+
+#include <boost/mpi/communicator.hpp>
+#include <boost/mpi/environment.hpp>
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <vector>
+
+// Serves the layer that 13_bridge_trainer_mpi_4.cpp trains, tensor parallel over two ranks, with q,
+// k and v in one weight of bfloat16. It takes over the newest version whenever it is ready for one,
+// and checks every element.
+
+namespace {
+
+using namespace reshard;
+namespace layer = bridge_example;
+
+// [program]
+constexpr char const* program = R"(
+q_proj.weight, k_proj.weight, v_proj.weight -> qkv, fused_qkv, axis=0, num_q_heads=4, num_kv_heads=2
+qkv -> qkv_proj.weight, dtype="bfloat16"
+o_proj.weight -> o_proj.weight, dtype="bfloat16"
+)";
+// [/program]
+
+/// qkv by rows, o by columns.
+layout served() {
+    mesh const ranks{{"tp", 2}};
+    return layout_of(
+        {sharding_of("qkv_proj.weight", data_type::bf16,
+                     distribution(ranks, {shard{0}}, {8 * layer::head, layer::hidden})),
+         sharding_of("o_proj.weight", data_type::bf16,
+                     distribution(ranks, {shard{1}}, {layer::hidden, layer::hidden}))});
+}
+
+float number_of(bfloat16 element) {
+    return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
+}
+
+/// For each pair of a key and a value head the fused weight has two query heads, then these.
+float qkv_element(index_t row, index_t column, std::uint64_t step) {
+    index_t const pair = row / (4 * layer::head), within = row % (4 * layer::head);
+    if (within < 2 * layer::head)
+        return layer::element('q', pair * 2 * layer::head + within, column, step);
+    return layer::element(within < 3 * layer::head ? 'k' : 'v',
+                          pair * layer::head + within % layer::head, column, step);
+}
+
+/// What one rank has of both weights.
+struct weights {
+    static constexpr index_t columns = layer::hidden / 2;
+
+    std::vector<bfloat16> qkv = std::vector<bfloat16>(4 * layer::head * layer::hidden);
+    std::vector<bfloat16> o = std::vector<bfloat16>(layer::hidden * columns);
+
+    state_dict views(layout const& mine, holder_t rank) {
+        state_dict all;
+        all.add("qkv_proj.weight", mine, rank,
+                adapt::raw_tensor(qkv.data(), {4 * layer::head, layer::hidden}));
+        all.add("o_proj.weight", mine, rank, adapt::raw_tensor(o.data(), {layer::hidden, columns}));
+        return all;
+    }
+
+    /// Whether every element is what the trainer had after so many steps.
+    bool are_of(std::uint64_t step, index_t rank) const {
+        for (index_t i = 0; i < std::ssize(qkv); ++i)
+            if (number_of(qkv[static_cast<std::size_t>(i)]) !=
+                qkv_element(rank * 4 * layer::head + i / layer::hidden, i % layer::hidden, step))
+                return false;
+        for (index_t i = 0; i < std::ssize(o); ++i)
+            if (number_of(o[static_cast<std::size_t>(i)]) !=
+                layer::element('o', i / columns, rank * columns + i % columns, step))
+                return false;
+        return true;
+    }
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    boost::mpi::environment const environment(argc, argv);
+    boost::mpi::communicator const world;
+    if (argc != 2 || world.size() != 2) {
+        std::cerr << "mpiexec -n 2 13_bridge_server_mpi_2 PORT_FILE\n";
+        return 1;
+    }
+
+    layout const mine = served();
+    auto const rank = static_cast<holder_t>(world.rank());
+    bool is_right = true;
+    // [take_over]
+    // One set serves while the other one is filled. A trainer that comes later is waited for.
+    std::array<weights, 2> sets;
+    bridge_target from_trainer(
+        mpi_group(world), {sets[0].views(mine, rank), mine}, {sets[1].views(mine, rank), mine},
+        argv[1],
+        {.program = aoa::parse(program, "server.aoa"), .deadline = std::chrono::seconds(60)});
+    std::uint64_t version = 0;
+    while (version < layer::steps) {
+        version = from_trainer.update(version + 1); // any newer one: some may be skipped
+        weights const& front = sets[from_trainer.front()];
+        is_right = is_right && front.are_of(version, world.rank());
+    }
+    // [/take_over]
+
+    if (rank == 0)
+        std::cout << (is_right ? "server: every version was whole, the last one is "
+                               : "server: this is wrong in a version up to ")
+                  << version << '\n';
+    return is_right ? 0 : 1;
+}

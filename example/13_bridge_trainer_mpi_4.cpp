@@ -1,0 +1,92 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "13_bridge.hpp"
+
+#include <reshard.hpp>
+#include <reshard/adapt/raw_tensor.hpp>
+#include <reshard/bridge.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+
+#include <boost/mpi/communicator.hpp>
+#include <boost/mpi/environment.hpp>
+
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+// Trains a layer of attention, tensor parallel over two ranks times data parallel over two, and
+// publishes the weights after each step. Servers are other programs, of other layouts, which come
+// and go; 13_bridge_server_mpi_2.cpp is one. Each is a job of its own, in any order:
+//
+//     mpiexec -n 4 13_bridge_trainer_mpi_4 weights.port &
+//     mpiexec -n 2 13_bridge_server_mpi_2 weights.port
+
+namespace {
+
+using namespace reshard;
+namespace layer = bridge_example;
+
+/// Megatron's: q, k and v by rows, o by columns; data-parallel ranks have copies.
+layout trained() {
+    mesh const ranks{{"dp", 2}, {"tp", 2}};
+    auto const weight = [&](char const* key, index_t rows, std::size_t axis) {
+        return sharding_of(key, data_type::f32,
+                           distribution(ranks, {replicate{}, shard{axis}}, {rows, layer::hidden}));
+    };
+    return layout_of(
+        {weight("q_proj.weight", 4 * layer::head, 0), weight("k_proj.weight", 2 * layer::head, 0),
+         weight("v_proj.weight", 2 * layer::head, 0), weight("o_proj.weight", layer::hidden, 1)});
+}
+
+/// A rank's shard of a weight after so many steps.
+void train(shard_descriptor const& shard, std::uint64_t step, std::vector<float>& elements) {
+    box const& here = shard.region;
+    elements.clear();
+    for (index_t row = here.offset[0]; row < here.end(0); ++row)
+        for (index_t column = here.offset[1]; column < here.end(1); ++column)
+            elements.push_back(layer::element(shard.key[0], row, column, step));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    boost::mpi::environment const environment(argc, argv);
+    boost::mpi::communicator const world;
+    if (argc != 2 || world.size() != 4) {
+        std::cerr << "mpiexec -n 4 13_bridge_trainer_mpi_4 PORT_FILE\n";
+        return 1;
+    }
+
+    layout const mine = trained();
+    std::vector<shard_descriptor> const shards =
+        shards_of(mine, static_cast<holder_t>(world.rank()));
+    std::map<std::string, std::vector<float>> weights;
+    const_state_dict have;
+    for (shard_descriptor const& shard : shards) {
+        train(shard, 0, weights[shard.key]);
+        have.add(shard, adapt::raw_tensor(weights[shard.key].data(), shard.region.shape));
+    }
+
+    // [publish]
+    // Servers that are slow, stop or die hold up a step for a second at most.
+    bridge_source to_servers(mpi_group(world), {have, mine}, argv[1],
+                             {.deadline = std::chrono::seconds(1)});
+    std::uint64_t version = 0;
+    for (std::uint64_t step = 1; step <= layer::steps; ++step) {
+        for (shard_descriptor const& shard : shards)
+            train(shard, step, weights[shard.key]);
+        version = to_servers.publish();
+    }
+    // The memory goes with the trainer: one server shall have the last version before.
+    bool const is_taken = to_servers.wait_for_readers(1, std::chrono::seconds(60));
+    // [/publish]
+
+    // The last step was compared with the one before: nothing of o_proj was copied.
+    if (world.rank() == 0)
+        std::cout << "trainer: published " << version << " versions, the last of "
+                  << to_servers.stats().bytes << " bytes on rank 0; "
+                  << (is_taken ? "a server has it\n" : "no server came\n");
+    return is_taken ? 0 : 1;
+}

@@ -1,0 +1,97 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BRIDGE_BRIDGE_TARGET_HPP
+#define RESHARD_BRIDGE_BRIDGE_TARGET_HPP
+
+#include <reshard/bind/job.hpp>
+#include <reshard/bridge/any_group.hpp>
+#include <reshard/bridge/options.hpp>
+#include <reshard/core/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+/// \file
+/// The side of a bridge that takes over new weights while it goes on.
+
+namespace reshard {
+
+namespace detail {
+
+class target_state;
+
+} // namespace detail
+
+/// Tensors that are filled with versions of a source in another program of this machine.
+///
+/// It copies straight from the source's memory, with casts and transposes as the program says, and
+/// only what has changed since. It has only whole versions: what was overwritten while it was read
+/// is read anew. A source that dies leaves it with its last version, and it meets the next one at
+/// that path, of whatever layout.
+class bridge_target {
+public:
+    /// Two sets of tensors, of the same shards, which are filled in turn: one can be used while the
+    /// other one is filled. Waits for the source's port file until the deadline.
+    ///
+    /// \par Collective every rank of the group, in the same order, here and below
+    /// \throws error on every rank alike: one that adding a tensor gave; errc::bad_layout for sets
+    ///         of different shards; errc::memory_overlap; errc::deadline where no source has come;
+    ///         errc::corrupt_file for a port file that was cut short or is another file, and
+    ///         errc::unsupported for one of another format; as `prepare` where the shapes, types or
+    ///         keys of the source do not fit
+    template <group Group>
+    bridge_target(Group const& world, target_tensors const& first, target_tensors const& second,
+                  std::filesystem::path const& port, bridge_options const& how = {})
+        : bridge_target(detail::any_group(world), {first, second}, port, how) {}
+
+    /// One set, which is filled where it is: it is not to be used during `update`, nor after one
+    /// that threw.
+    template <group Group>
+    bridge_target(Group const& world, target_tensors const& want, std::filesystem::path const& port,
+                  bridge_options const& how = {})
+        : bridge_target(detail::any_group(world), std::vector{want}, port, how) {}
+
+    bridge_target(bridge_target&& other) noexcept;
+    bridge_target& operator=(bridge_target&& other) noexcept;
+    ~bridge_target();
+
+    /// Takes over the newest version, all ranks the same, and returns its number; where there is
+    /// none that is newer, at once, the one that it has: 0 before the first one. Where another
+    /// source has come, meets that one.
+    ///
+    /// \param  least waits for a version of that number or a higher one, until the deadline
+    /// \throws error on every rank alike: errc::deadline where such a version has not come, or every
+    ///         one was overwritten while it was read; what `bridge_options::ready` throws; as the
+    ///         constructor where another source does not fit. Then `front` is what it was
+    std::uint64_t update(std::uint64_t least = 0);
+
+    /// The set that has a complete version, 0 or 1, and which version that is.
+    std::size_t front() const;
+    std::uint64_t version() const;
+
+    /// The newest version that the source has completed, which `update` would take over. Does not
+    /// communicate.
+    std::uint64_t latest_complete_version() const;
+
+    /// What this rank has done. Does not communicate.
+    bridge_stats stats() const;
+
+private:
+    bridge_target(detail::any_group world, std::vector<target_tensors> const& sets,
+                  std::filesystem::path const& port, bridge_options const& how);
+
+    detail::target_state& state() const;
+
+    std::unique_ptr<detail::target_state> state_;
+};
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bridge/impl/bridge_target.ipp>
+#endif
+
+#endif

@@ -1,0 +1,277 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BRIDGE_IMPL_BRIDGE_SOURCE_IPP
+#define RESHARD_BRIDGE_IMPL_BRIDGE_SOURCE_IPP
+
+#include <reshard/bridge/bridge_source.hpp>
+
+#include <reshard/bind/equal_tensors.hpp>
+#include <reshard/bind/shard_views.hpp>
+#include <reshard/bridge/control.hpp>
+#include <reshard/bridge/port_file.hpp>
+#include <reshard/bridge/side_layout.hpp>
+#include <reshard/bridge/stored_shards.hpp>
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/layout/key_pattern.hpp>
+#include <reshard/os/waiting.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace reshard {
+
+namespace detail {
+
+/// True where both have the same bits; the second one is row-major.
+inline bool are_equal(const_tensor_view const& elements, const_tensor_view const& stored) {
+    if (elements.strides != stored.strides)
+        return !first_difference({stored.shape, 0, elements.strides, 0, stored.strides}, elements,
+                                 stored);
+    index_t const bytes = byte_count(element_count(stored.shape), stored.dtype);
+    return std::memcmp(elements.data, stored.data, static_cast<std::size_t>(bytes)) == 0;
+}
+
+/// A segment as others are told of it; none where there is no memory.
+inline port_segment told_of(shared_segment const& segment) {
+    return {segment.address(), segment.bytes(), this_process()};
+}
+
+/// Memory with a name, or without where the system has such.
+inline shared_segment make_segment(index_t bytes, bool named) {
+    shared_segment made;
+    if (!named && !attempt([&] { made = shared_segment::create(bytes, segment_kind::unnamed); }))
+        return made;
+    return shared_segment::create(bytes, segment_kind::named);
+}
+
+/// A source: the memory of this rank, and what all of them share.
+class source_state {
+public:
+    /// \par Collective every rank of the group, in the same order, here and below
+    source_state(any_group world, source_tensors const& have, std::filesystem::path const& port,
+                 bridge_options const& how);
+    source_state(source_state const&) = delete;
+    ~source_state() { control().is_closed.store(1); }
+
+    std::uint64_t publish(std::vector<std::string> const* patterns);
+    bool wait_for_readers(std::size_t least, double seconds) const;
+    bridge_stats stats() const;
+
+private:
+    control_block& control() const { return control_in(control_.data()); }
+    bool is_first() const { return world_.rank() == 0; }
+
+    /// Finds the caller's tensors and makes memory for their copies.
+    void bind(source_tensors const& have, bridge_options const& how);
+
+    /// Tells what others have to know: the first rank does, of all ranks.
+    void open(std::filesystem::path const& port, bridge_options const& how);
+
+    /// Which tensors match a pattern, by their place in the layout.
+    std::vector<bool> matching(std::vector<std::string> const& patterns) const;
+
+    /// \param changed which tensors have; none: to be seen
+    bool has_changed(std::size_t number, std::size_t newest,
+                     std::vector<bool> const& changed) const;
+
+    /// Brings a shard into the buffer of a version, and returns the bytes that were copied.
+    index_t put(std::size_t number, std::uint64_t version, std::vector<bool> const& changed);
+
+    any_group world_;
+    layout whole_;
+    stored_shards stored_;
+    std::vector<const_tensor_view> views_; ///< of the caller's tensors, as `stored_` lists them
+    std::vector<std::shared_ptr<void const>> handles_;
+    double deadline_;
+    shared_segment memory_;
+    shared_segment control_;
+    written_port port_;
+    bool is_empty_ = true; ///< no version is there
+    bridge_stats done_;
+};
+
+RESHARD_DECL source_state::source_state(any_group world, source_tensors const& have,
+                                        std::filesystem::path const& port,
+                                        bridge_options const& how)
+    : world_(std::move(world)),
+      whole_(layout_of_side(world_, have, "source")),
+      handles_(have.tensors.handles()),
+      deadline_(how.deadline.seconds) {
+    agree_on(world_, [&] { bind(have, how); });
+    open(port, how);
+    done_.version = gather_values(world_, port_.begun()).front();
+}
+
+RESHARD_DECL void source_state::bind(source_tensors const& have, bridge_options const& how) {
+    auto const me = static_cast<holder_t>(world_.rank());
+    check_twins(have.tensors);
+    shard_views<const_tensor_view> held;
+    held.add(have.tensors, whole_, me);
+    check_complete(held, whole_, me);
+    stored_ = stored_shards(whole_, me);
+    for (stored_shard const& one : stored_.list())
+        views_.push_back(held.at(one.tensor, one.shard));
+    memory_ = make_segment(stored_.segment_bytes(), how.named_memory);
+    if (is_first())
+        control_ = make_segment(sizeof(control_block), how.named_memory);
+}
+
+/// The mapping of a source's program, as bytes; none where tensors keep their names.
+inline std::string program_bytes(any_program const& program, layout const& whole) {
+    if (program.is_by_name())
+        return {};
+    if (mapping const* const known = program.known())
+        return to_bytes(*known);
+    return to_bytes((*program.made())(catalog_of(whole), nullptr));
+}
+
+RESHARD_DECL void source_state::open(std::filesystem::path const& port, bridge_options const& how) {
+    port_content content{{}, {}, {}, gather_values(world_, told_of(memory_))};
+    content.control = gather_values(world_, told_of(control_)).front();
+    agree_on(world_, [&] {
+        if (!is_first())
+            control_ = shared_segment::open(content.control.address, content.control.bytes);
+        content.program = program_bytes(how.program, whole_);
+    });
+    agree_on(world_, [&] {
+        if (!is_first())
+            return;
+        content.layout = to_bytes(whole_);
+        control().token.store(new_token());
+        port_ = written_port(port, content, control().token.load(), how.versions_before);
+    });
+}
+
+RESHARD_DECL std::vector<bool>
+source_state::matching(std::vector<std::string> const& patterns) const {
+    std::vector<bool> matched(whole_.tensors.size());
+    for (std::string const& text : patterns) {
+        key_pattern const pattern(text);
+        bool is_used = false;
+        for (std::size_t t = 0; t < matched.size(); ++t)
+            if (pattern.matches(whole_.tensors[t].key))
+                matched[t] = is_used = true;
+        if (!is_used)
+            fail(errc::unknown_key, "'", text,
+                 "' is said to have changed, and matches none of the ", whole_.tensors.size(),
+                 " keys of the source");
+    }
+    return matched;
+}
+
+RESHARD_DECL bool source_state::has_changed(std::size_t number, std::size_t newest,
+                                            std::vector<bool> const& changed) const {
+    if (is_empty_)
+        return true;
+    if (!changed.empty())
+        return changed[stored_.list()[number].tensor];
+    return !are_equal(views_[number], stored_.view(memory_.data(), newest, number));
+}
+
+RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version,
+                                       std::vector<bool> const& changed) {
+    std::size_t const buffer = version % 2, newest = 1 - buffer;
+    auto& stamp = stored_.stamp(memory_.data(), buffer, number);
+    std::uint64_t const before = stored_.stamp(memory_.data(), newest, number).load();
+    tensor_view const stored = stored_.view(memory_.data(), buffer, number);
+    index_t const bytes = stored_.list()[number].bytes;
+    if (has_changed(number, newest, changed)) {
+        const_tensor_view const& elements = views_[number];
+        copy_elements({stored.shape, 0, elements.strides, 0, stored.strides}, {stored.dtype, {}},
+                      elements.data, stored.data);
+        stamp.store(version);
+        return bytes;
+    }
+    if (stamp.load() == before)
+        return 0;
+    std::memcpy(stored.data, stored_.view(memory_.data(), newest, number).data,
+                static_cast<std::size_t>(bytes));
+    stamp.store(before);
+    return bytes;
+}
+
+RESHARD_DECL std::uint64_t source_state::publish(std::vector<std::string> const* patterns) {
+    std::uint64_t const version = done_.version + 1;
+    std::vector<bool> changed;
+    local_error const problem = attempt([&] {
+        if (patterns)
+            changed = matching(*patterns);
+        if (!is_first())
+            return;
+        port_.set_begun(version);
+        done_.overwritten += begin_version(control(), version, deadline_);
+    });
+    agree_to_run(world_, "publish", patterns ? digest_of_all(*patterns) : 0, problem);
+    waiting const clock(0);
+    done_.bytes = 0;
+    for (std::size_t i = 0; i < stored_.list().size(); ++i)
+        done_.bytes += put(i, version, changed);
+    finish_version(control(), version, static_cast<std::uint64_t>(world_.size()));
+    done_.seconds = clock.seconds();
+    done_.bytes_of_all += done_.bytes;
+    done_.seconds_of_all += done_.seconds;
+    agree(world_, std::nullopt); // complete, since all have come here
+    is_empty_ = false;
+    return done_.version = version;
+}
+
+RESHARD_DECL bool source_state::wait_for_readers(std::size_t least, double seconds) const {
+    auto const have_come = [&] {
+        readers_seen const seen = look_at_readers(control());
+        return seen.count + seen.left_with_newest >= least &&
+               seen.slowest >= control().newest.load();
+    };
+    bool come = true;
+    if (is_first()) {
+        waiting patience(seconds);
+        while (!(come = have_come()) && !patience.is_over())
+            patience.pause();
+    }
+    return gather_values(world_, std::uint8_t{come}).front() != 0;
+}
+
+RESHARD_DECL bridge_stats source_state::stats() const {
+    bridge_stats now = done_;
+    readers_seen const seen = look_at_readers(control());
+    now.others = seen.count;
+    now.other_lives = seen.count > 0;
+    now.lag = now.version - std::min(now.version, seen.slowest);
+    return now;
+}
+
+} // namespace detail
+
+RESHARD_DECL bridge_source::bridge_source(detail::any_group world, source_tensors const& have,
+                                          std::filesystem::path const& port,
+                                          bridge_options const& how)
+    : state_(std::make_unique<detail::source_state>(std::move(world), have, port, how)) {}
+RESHARD_DECL bridge_source::bridge_source(bridge_source&& other) noexcept = default;
+RESHARD_DECL bridge_source& bridge_source::operator=(bridge_source&& other) noexcept = default;
+RESHARD_DECL bridge_source::~bridge_source() = default;
+
+RESHARD_DECL detail::source_state& bridge_source::state() const {
+    if (!state_)
+        fail(errc::usage, "this source has been moved from; use the one that it was moved to");
+    return *state_;
+}
+
+RESHARD_DECL std::uint64_t bridge_source::publish() { return state().publish(nullptr); }
+
+RESHARD_DECL std::uint64_t bridge_source::publish(std::vector<std::string> const& changed) {
+    return state().publish(&changed);
+}
+
+RESHARD_DECL bool bridge_source::wait_for_readers(std::size_t least,
+                                                  detail::wait_duration longest) const {
+    return state().wait_for_readers(least, longest.seconds);
+}
+
+RESHARD_DECL bridge_stats bridge_source::stats() const { return state().stats(); }
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,358 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BRIDGE_IMPL_BRIDGE_TARGET_IPP
+#define RESHARD_BRIDGE_IMPL_BRIDGE_TARGET_IPP
+
+#include <reshard/bridge/bridge_target.hpp>
+
+#include <reshard/bind/overlap.hpp>
+#include <reshard/bridge/session.hpp>
+#include <reshard/bridge/side_layout.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/os/waiting.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace reshard {
+
+namespace detail {
+
+/// What the first rank has seen of the source; the others do what it says.
+struct seen_source {
+    std::string problem;       ///< as `encode` has it
+    std::uint64_t version = 0; ///< to be read; 0: none
+    bool is_new = false;       ///< it is another source, of which the rest tells
+    port_head head;
+    std::string content;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.problem, self.version, self.is_new, self.head, self.content);
+    }
+};
+
+/// How a rank has read a version.
+struct read_outcome {
+    std::string problem;
+    bool is_intact = false;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.problem, self.is_intact); }
+};
+
+inline void throw_encoded(std::string const& bytes) {
+    if (auto const problem = decode(bytes))
+        throw error(*problem);
+}
+
+/// A target: what it has, and the source that it has met last.
+class target_state {
+public:
+    /// \par Collective every rank of the group, in the same order, here and below
+    target_state(any_group world, std::vector<target_tensors> const& sets,
+                 std::filesystem::path path, bridge_options const& how);
+    target_state(target_state const&) = delete;
+
+    std::uint64_t update(std::uint64_t least);
+
+    std::size_t front() const { return front_; }
+    std::uint64_t version() const { return done_.version; }
+    std::uint64_t newest() const { return session_->control().newest.load(); }
+    bridge_stats stats() const;
+
+private:
+    bool is_first() const { return world_.rank() == 0; }
+
+    void meet_first();
+
+    /// Looks at what the first rank has seen.
+    seen_source tell(seen_source mine);
+
+    /// Plans for another source; false where that has gone meanwhile.
+    bool meet(seen_source const& seen);
+
+    /// Waits for a port file.
+    seen_source wait_for_port(waiting& patience) const;
+
+    /// The other ranks' share of that: they sleep meanwhile, where a group may wait by polling.
+    void sleep_until_port(waiting& patience) const;
+
+    /// A port file of another source than the one that was met, if there is one, and its source
+    /// lives.
+    std::optional<port_bytes> new_port() const;
+
+    /// Waits for a version where `least` asks for one.
+    seen_source look(std::uint64_t least, waiting& patience);
+
+    void sleep_until(std::uint64_t least, waiting& patience) const;
+
+    /// Reads a version; false where it was overwritten meanwhile.
+    bool read(std::uint64_t version);
+    void take(std::uint64_t version, std::size_t set);
+
+    any_group world_;
+    target_sets wanted_;
+    std::vector<std::shared_ptr<void const>> handles_;
+    std::filesystem::path path_;
+    bridge_options how_;
+    std::unique_ptr<bridge_session> session_;
+    taken_seat seat_;        ///< of the first rank, for all
+    std::uint64_t gone_ = 0; ///< the token of a source that had gone when it was to be met
+    std::array<std::uint64_t, 2> bases_{}; ///< by set, of this source; 0: nothing
+    std::uint64_t taken_ = 0;              ///< the last version of this source; 0: none
+    std::size_t front_ = 0;
+    bridge_stats done_;
+};
+
+/// \throws error with errc::bad_layout for sets of different shards
+inline void check_sets(std::vector<target_tensors> const& sets) {
+    std::vector<state_dict> all;
+    for (target_tensors const& one : sets) {
+        all.push_back(one.tensors);
+        if (one.tensors.descriptors() != sets[0].tensors.descriptors())
+            fail(errc::bad_layout, "the second set of tensors has other shards than the first, ",
+                 one.tensors.size(), " and ", sets[0].tensors.size(),
+                 "; give the same ones in the same order");
+    }
+    check_memory({}, all);
+}
+
+RESHARD_DECL target_state::target_state(any_group world, std::vector<target_tensors> const& sets,
+                                        std::filesystem::path path, bridge_options const& how)
+    : world_(std::move(world)), path_(std::move(path)), how_(how) {
+    wanted_.me = static_cast<holder_t>(world_.rank());
+    wanted_.whole = layout_of_side(world_, sets[0], "target");
+    agree_on(world_, [&] { check_sets(sets); });
+    for (target_tensors const& one : sets) {
+        wanted_.sets.push_back(one.tensors);
+        handles_.insert(handles_.end(), one.tensors.handles().begin(), one.tensors.handles().end());
+    }
+    meet_first();
+}
+
+RESHARD_DECL seen_source target_state::tell(seen_source mine) {
+    seen_source told = gather_values(world_, is_first() ? mine : seen_source{}).front();
+    throw_encoded(told.problem);
+    return told;
+}
+
+/// What a source is called that has ended, or not.
+inline std::string state_of(process_mark const& source, bool lives) {
+    return "process " + std::to_string(source.number) + (lives ? ", lives" : ", has ended");
+}
+
+RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
+    seen_source seen;
+    auto const problem = attempt([&] {
+        for (;; patience.pause()) {
+            auto port = read_port(path_);
+            if (port && port->head.token != gone_) {
+                seen.is_new = true;
+                seen.head = port->head;
+                seen.content = std::move(port->content);
+                return;
+            }
+            if (patience.is_over())
+                fail(errc::deadline, path_.string(), ": waited ",
+                     seconds_text(how_.deadline.seconds), " for the port file of a source; ",
+                     port ? "the one that is there is of " +
+                                state_of(content_of(*port).control.maker, false)
+                          : "there is none",
+                     "; start the source, with this path");
+        }
+    });
+    seen.problem = encode(problem);
+    return seen;
+}
+
+RESHARD_DECL void target_state::sleep_until_port(waiting& patience) const {
+    attempt([&] { // the first rank says what is wrong with it
+        auto head = read_port_head(path_);
+        for (; (!head || head->token == gone_) && !patience.is_over(); head = read_port_head(path_))
+            patience.pause();
+    });
+}
+
+RESHARD_DECL void target_state::meet_first() {
+    waiting patience(how_.deadline.seconds);
+    for (;;) {
+        if (!is_first())
+            sleep_until_port(patience);
+        seen_source const seen = tell(is_first() ? wait_for_port(patience) : seen_source());
+        if (meet(seen))
+            return;
+        gone_ = seen.head.token;
+    }
+}
+
+RESHARD_DECL bool target_state::meet(seen_source const& seen) {
+    std::unique_ptr<bridge_session> fresh;
+    try {
+        agree_on(world_, [&] {
+            fresh = std::make_unique<bridge_session>(port_bytes{seen.head, seen.content}, wanted_,
+                                                     how_);
+        });
+    } catch (error const& problem) {
+        if (problem.code() == errc::io)
+            return false;
+        throw;
+    }
+    seat_ = {}; // before the memory in which it is
+    session_ = std::move(fresh);
+    if (is_first())
+        seat_ = taken_seat(session_->control());
+    bases_ = {};
+    taken_ = 0;
+    ++done_.others;
+    return true;
+}
+
+RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
+    std::optional<port_bytes> port;
+    attempt([&] { // whatever is wrong with it, the source that was met is still there
+        auto const head = read_port_head(path_);
+        if (!head || head->token == session_->token() || head->token == gone_)
+            return;
+        auto found = read_port(path_);
+        if (found && !has_ended(content_of(*found).control.maker))
+            port = std::move(found);
+    });
+    return port;
+}
+
+RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patience) {
+    seen_source seen;
+    auto const problem = attempt([&] {
+        for (;; patience.pause()) {
+            if (auto port = new_port()) {
+                seen.is_new = true;
+                seen.head = port->head;
+                seen.content = std::move(port->content);
+                return;
+            }
+            std::uint64_t const newest = seat_.begin_reading();
+            seen.version = newest == taken_ ? 0 : newest;
+            if (seen.version == 0)
+                seat_.end_reading();
+            if (std::max(newest, done_.version) >= least)
+                return;
+            seat_.end_reading();
+            if (patience.is_over())
+                fail(errc::deadline, path_.string(), ": waited ",
+                     seconds_text(how_.deadline.seconds), " for version ", least,
+                     "; the newest is ", newest, ", and its source, ",
+                     state_of(session_->source(), session_->source_lives()));
+        }
+    });
+    seen.problem = encode(problem);
+    return seen;
+}
+
+RESHARD_DECL void target_state::sleep_until(std::uint64_t least, waiting& patience) const {
+    while (std::max(newest(), done_.version) < least && !patience.is_over() && !new_port())
+        patience.pause();
+}
+
+/// Every version was overwritten while it was read, for as long as may be waited.
+inline seen_source always_overwritten(std::filesystem::path const& path, std::uint64_t times,
+                                      double seconds) {
+    seen_source seen;
+    seen.problem = encode(
+        error(errc::deadline, words(path.string(), ": ", times,
+                                    " versions were overwritten while they were read, within ",
+                                    seconds_text(seconds),
+                                    "; give the source a deadline that reading takes less than")));
+    return seen;
+}
+
+RESHARD_DECL std::uint64_t target_state::update(std::uint64_t least) {
+    waiting patience(how_.deadline.seconds);
+    gone_ = 0;
+    for (std::uint64_t overwritten = 0;;) {
+        seen_source mine;
+        if (is_first())
+            mine = overwritten > 0 && patience.is_over()
+                       ? always_overwritten(path_, overwritten, how_.deadline.seconds)
+                       : look(least, patience);
+        else
+            sleep_until(least, patience);
+        seen_source const seen = tell(std::move(mine));
+        if (seen.is_new) {
+            gone_ = meet(seen) ? 0 : seen.head.token;
+            continue;
+        }
+        if (seen.version == 0 || read(seen.version))
+            return done_.version;
+        ++overwritten;
+        ++done_.overwritten;
+    }
+}
+
+RESHARD_DECL bool target_state::read(std::uint64_t version) {
+    std::size_t const set = wanted_.sets.size() == 1 ? 0 : 1 - front_;
+    waiting const clock(0);
+    bool is_intact = false;
+    index_t bytes = 0;
+    auto const problem = attempt([&] {
+        is_intact = session_->fill({set, bases_[set], version}, how_.ready, bytes);
+    });
+    double const seconds = clock.seconds();
+    auto const all = gather_values(world_, read_outcome{encode(problem), is_intact});
+    seat_.end_reading();
+    for (read_outcome const& one : all)
+        throw_encoded(one.problem);
+    if (!std::ranges::all_of(all, &read_outcome::is_intact))
+        return false;
+    done_.bytes = bytes;
+    done_.seconds = seconds;
+    done_.bytes_of_all += bytes;
+    done_.seconds_of_all += seconds;
+    take(version, set);
+    return true;
+}
+
+RESHARD_DECL void target_state::take(std::uint64_t version, std::size_t set) {
+    bases_[set] = version;
+    front_ = set;
+    taken_ = done_.version = version;
+    seat_.set_has(version);
+}
+
+RESHARD_DECL bridge_stats target_state::stats() const {
+    bridge_stats now = done_;
+    now.lag = newest() - std::min(newest(), taken_);
+    now.other_lives = session_->source_lives();
+    return now;
+}
+
+} // namespace detail
+
+RESHARD_DECL
+bridge_target::bridge_target(detail::any_group world, std::vector<target_tensors> const& sets,
+                             std::filesystem::path const& port, bridge_options const& how)
+    : state_(std::make_unique<detail::target_state>(std::move(world), sets, port, how)) {}
+RESHARD_DECL bridge_target::bridge_target(bridge_target&& other) noexcept = default;
+RESHARD_DECL bridge_target& bridge_target::operator=(bridge_target&& other) noexcept = default;
+RESHARD_DECL bridge_target::~bridge_target() = default;
+
+RESHARD_DECL detail::target_state& bridge_target::state() const {
+    if (!state_)
+        fail(errc::usage, "this target has been moved from; use the one that it was moved to");
+    return *state_;
+}
+
+RESHARD_DECL std::uint64_t bridge_target::update(std::uint64_t least) {
+    return state().update(least);
+}
+
+RESHARD_DECL std::size_t bridge_target::front() const { return state().front(); }
+RESHARD_DECL std::uint64_t bridge_target::version() const { return state().version(); }
+RESHARD_DECL std::uint64_t bridge_target::latest_complete_version() const {
+    return state().newest();
+}
+RESHARD_DECL bridge_stats bridge_target::stats() const { return state().stats(); }
+
+} // namespace reshard
+
+#endif

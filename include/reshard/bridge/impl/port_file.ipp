@@ -1,0 +1,172 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BRIDGE_IMPL_PORT_FILE_IPP
+#define RESHARD_BRIDGE_IMPL_PORT_FILE_IPP
+
+#include <reshard/bridge/port_file.hpp>
+
+#include <reshard/core/digest.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace reshard::detail {
+
+/// The first bytes of every port file, then its format, then the head.
+inline constexpr std::string_view port_magic = "reshport";
+inline constexpr std::size_t port_head_bytes = 6 * 8;
+/// Where the number of the last version stands.
+inline constexpr std::uint64_t begun_place = 3 * 8;
+
+RESHARD_DECL std::uint64_t new_token() {
+    std::random_device source;
+    std::uint64_t const token = std::uint64_t{source()} << 32 | source();
+    return token == 0 ? 1 : token; // zeros are a block without a source
+}
+
+inline std::uint64_t digest_of_bytes(std::string_view bytes) {
+    hasher digest;
+    digest.add(bytes);
+    return digest.value();
+}
+
+/// Reads a head, as far as the file goes.
+inline port_head head_in(std::filesystem::path const& path, std::string_view bytes) {
+    if (bytes.substr(0, port_magic.size()) != port_magic)
+        fail(errc::corrupt_file, path.string(),
+             ": this is no port file of a bridge; give the path that the source was given");
+    byte_reader from(bytes.substr(port_magic.size()), "port file");
+    if (bytes.size() < port_head_bytes)
+        fail(errc::corrupt_file, path.string(), ": a port file that was cut short: it has ",
+             bytes.size(), " bytes, and its head alone ", port_head_bytes);
+    if (auto const format = from.get<std::uint64_t>(); format != port_format)
+        fail(errc::unsupported, path.string(), ": a port file of format ", format,
+             ", and this library has format ", port_format,
+             "; build both programs with the same version of the library");
+    return from.get<port_head>();
+}
+
+inline std::string bytes_from(input_file const& file, std::uint64_t first, std::uint64_t count) {
+    std::string bytes(static_cast<std::size_t>(count), '\0');
+    file.read(first, std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+}
+
+/// Opens a file that may not be there.
+inline std::optional<input_file> open_port(std::filesystem::path const& path) {
+    try {
+        return input_file(path);
+    } catch (error const& problem) {
+        if (problem.code() == errc::missing_file)
+            return std::nullopt;
+        throw;
+    }
+}
+
+inline port_head head_of(std::filesystem::path const& path, input_file const& file) {
+    return head_in(
+        path, bytes_from(file, 0, std::min<std::uint64_t>(file.facts().bytes, port_head_bytes)));
+}
+
+RESHARD_DECL std::optional<port_head> read_port_head(std::filesystem::path const& path) {
+    auto const file = open_port(path);
+    return file ? std::optional(head_of(path, *file)) : std::nullopt;
+}
+
+RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& path) {
+    auto const file = open_port(path);
+    if (!file)
+        return std::nullopt;
+    port_head const head = head_of(path, *file);
+    if (std::uint64_t const there = file->facts().bytes - port_head_bytes; there != head.bytes)
+        fail(errc::corrupt_file, path.string(), ": a port file that was cut short: it has ", there,
+             " bytes behind its head, and should have ", head.bytes);
+    port_bytes read{head, bytes_from(*file, port_head_bytes, head.bytes)};
+    if (digest_of_bytes(read.content) != head.digest)
+        fail(errc::corrupt_file, path.string(),
+             ": a port file that was damaged: its bytes do not have the digest that it names");
+    return read;
+}
+
+RESHARD_DECL port_content content_of(port_bytes const& port) {
+    return content_from<port_content>(port.content, "port file");
+}
+
+/// Takes away what a source that was killed has left: names of memory, where it had any.
+inline void remove_segments(port_content const& old) {
+    for (port_segment const& segment : old.ranks)
+        if (has_ended(segment.maker))
+            shared_segment::remove(segment.address);
+    if (has_ended(old.control.maker))
+        shared_segment::remove(old.control.address);
+}
+
+/// What an older source at that path has begun, where its file says so; removes what it has left.
+///
+/// \throws error with errc::already_exists for another file
+inline std::uint64_t take_over(std::filesystem::path const& path) {
+    auto const file = open_port(path);
+    if (!file)
+        return 0;
+    std::uint64_t const known = std::min<std::uint64_t>(file->facts().bytes, port_magic.size());
+    if (bytes_from(*file, 0, known) != port_magic)
+        fail(errc::already_exists, path.string(),
+             ": a file is there that is no port file; remove it, or give another path");
+    std::uint64_t begun = 0;
+    attempt([&] { // what is damaged is replaced
+        begun = head_of(path, *file).begun;
+        if (auto const port = read_port(path))
+            remove_segments(content_of(*port));
+    });
+    return begun;
+}
+
+RESHARD_DECL written_port::written_port(std::filesystem::path path, port_content const& content,
+                                        std::uint64_t token, std::uint64_t begun)
+    : token_(token), begun_(std::max(begun, take_over(path))) {
+    std::string const bytes = content_bytes(content);
+    byte_writer head;
+    head.add(port_format);
+    head.add(port_head{token, begun_, bytes.size(), digest_of_bytes(bytes)});
+    std::string const all = std::string(port_magic) + head.take() + bytes;
+    std::filesystem::path fresh = path;
+    fresh += ".new";
+    std::error_code problem;
+    std::filesystem::remove(fresh, problem); // of a source that was killed as it wrote it
+    file_ = output_file::create(fresh, all.size());
+    file_.write(0, std::as_bytes(std::span(all)));
+    std::filesystem::rename(fresh, path, problem);
+    if (problem)
+        fail(errc::io, path.string(),
+             ": the port file cannot be put in place: ", problem.message());
+    path_ = std::move(path);
+}
+
+RESHARD_DECL written_port::~written_port() {
+    attempt([&] {
+        std::error_code ignored;
+        if (auto const head = file_.is_open() ? read_port_head(path_) : std::nullopt;
+            head && head->token == token_)
+            std::filesystem::remove(path_, ignored);
+    });
+}
+
+RESHARD_DECL void written_port::set_begun(std::uint64_t version) {
+    byte_writer number;
+    number.add(version);
+    std::string const bytes = number.take();
+    file_.write(begun_place, std::as_bytes(std::span(bytes)));
+    begun_ = version;
+}
+
+} // namespace reshard::detail
+
+#endif

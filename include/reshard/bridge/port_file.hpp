@@ -1,0 +1,129 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BRIDGE_PORT_FILE_HPP
+#define RESHARD_BRIDGE_PORT_FILE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/os/file_bytes.hpp>
+#include <reshard/os/process.hpp>
+#include <reshard/os/shared_segment.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// The file by which programs meet: what a source tells those that come.
+
+namespace reshard::detail {
+
+/// The form of port files. It goes up when anything in them changes, also in the shared memory that
+/// they lead to; what has another one is refused.
+inline constexpr std::uint64_t port_format = 1;
+
+/// A segment of a source, and who made it.
+struct port_segment {
+    segment_address address;
+    index_t bytes = 0;
+    process_mark maker;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.address, self.bytes, self.maker);
+    }
+
+    bool operator==(port_segment const&) const = default;
+};
+
+/// What a source tells.
+struct port_content {
+    std::string layout;  ///< as bytes; what is stored there is by its segments' rank
+    std::string program; ///< the mapping as bytes; empty: none
+    port_segment control;
+    std::vector<port_segment> ranks;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.layout, self.program, self.control, self.ranks);
+    }
+
+    bool operator==(port_content const&) const = default;
+};
+
+/// What stands in front of the content.
+struct port_head {
+    std::uint64_t token = 0; ///< differs between any two sources
+    std::uint64_t begun =
+        0; ///< the last version that was begun; it changes while the file is there
+    std::uint64_t bytes = 0; ///< of the content
+    std::uint64_t digest = 0;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.token, self.begun, self.bytes, self.digest);
+    }
+};
+
+/// A number that no other source has.
+RESHARD_DECL std::uint64_t new_token();
+
+/// The head of a port file; nothing where there is no file.
+///
+/// \throws error with errc::corrupt_file for another file; errc::unsupported for another format;
+///         errc::io where the system does not let it be read
+RESHARD_DECL std::optional<port_head> read_port_head(std::filesystem::path const& path);
+
+/// A head, and the bytes behind it.
+struct port_bytes {
+    port_head head;
+    std::string content;
+};
+
+/// All of a port file, whose bytes are those that were written; nothing where there is none.
+///
+/// \throws error as `read_port_head`; errc::corrupt_file for a file that was cut short or damaged
+RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& path);
+
+/// What a port file says.
+///
+/// \throws error with errc::corrupt_file
+RESHARD_DECL port_content content_of(port_bytes const& port);
+
+/// A port file that this process has written. It is removed at the end, unless another one has
+/// taken its place.
+class written_port {
+public:
+    written_port() = default;
+
+    /// Writes a file that others see as a whole, in the place of one that is there, and removes what
+    /// the source that wrote that one has left behind if it was killed.
+    ///
+    /// \param begun versions that were begun before, at least: more, where the old file says so
+    /// \throws error with errc::already_exists where a file is there that is none of these;
+    ///         errc::io
+    written_port(std::filesystem::path path, port_content const& content, std::uint64_t token,
+                 std::uint64_t begun);
+    written_port(written_port&& other) noexcept = default;
+    written_port& operator=(written_port&& other) noexcept = default;
+    ~written_port();
+
+    /// The last version that any source at this path has begun.
+    std::uint64_t begun() const { return begun_; }
+
+    /// Says so before a version is written.
+    void set_begun(std::uint64_t version);
+
+private:
+    std::filesystem::path path_;
+    output_file file_;
+    std::uint64_t token_ = 0;
+    std::uint64_t begun_ = 0;
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bridge/impl/port_file.ipp>
+#endif
+
+#endif

@@ -1,0 +1,102 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BRIDGE_SESSION_HPP
+#define RESHARD_BRIDGE_SESSION_HPP
+
+#include <reshard/bind/bind.hpp>
+#include <reshard/bridge/control.hpp>
+#include <reshard/bridge/options.hpp>
+#include <reshard/bridge/port_file.hpp>
+#include <reshard/bridge/stored_shards.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/plan/planned_job.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+/// \file
+/// One rank of a target with one source that it has met: the source's memory, and what to copy
+/// from there.
+
+namespace reshard::detail {
+
+/// What a rank wants, in one or two sets of tensors.
+struct target_sets {
+    layout whole; ///< of all ranks
+    holder_t me = 0;
+    std::vector<state_dict> sets;
+};
+
+/// What is copied for a version.
+struct wanted_version {
+    std::size_t set = 0;
+    std::uint64_t base = 0; ///< what the set has; 0: nothing of this source
+    std::uint64_t number = 0;
+};
+
+/// The plan between a source's layout and that of the target, bound to the source's memory.
+///
+/// Nothing here communicates, and no source is waited for.
+class bridge_session {
+public:
+    /// \pre    `wanted` outlives it
+    /// \throws error with errc::io where the source has gone; as `problem_of` and `make_plan`;
+    ///         errc::corrupt_file, errc::unsupported for what other versions of the library wrote;
+    ///         errc::usage for a program on both sides
+    bridge_session(port_bytes const& port, target_sets const& wanted, bridge_options const& how);
+    bridge_session(bridge_session const&) = delete;
+
+    std::uint64_t token() const { return token_; }
+    control_block& control() const { return control_in(control_.data()); }
+    process_mark const& source() const { return content_.control.maker; }
+
+    /// False where it has certainly ended.
+    bool source_lives() const;
+
+    /// Copies what has changed since the set was filled; nothing is known of the set until this
+    /// returns true.
+    ///
+    /// \param  bytes those that are copied are added
+    /// \return false where the version was overwritten meanwhile
+    bool fill(wanted_version const& version, decltype(bridge_options::ready) const& ready,
+              index_t& bytes) const;
+
+private:
+    /// A transfer, and when its source changed last, by buffer; null for zeros.
+    struct stamped_transfer {
+        std::array<std::atomic<std::uint64_t> const*, 2> stamps{};
+
+        bool is_needed(wanted_version const& version) const;
+    };
+
+    void plan_for(target_sets const& wanted, bridge_options const& how);
+    void open_source();
+
+    /// Finds the shard of each transfer in the memory of its rank, which is opened for the first.
+    void bind();
+    void bind(std::size_t number, std::vector<stored_shards>& stored);
+
+    std::uint64_t token_;
+    port_content content_;
+    shared_segment control_;
+    std::vector<std::optional<shared_segment>> segments_; ///< by rank of the source
+    planned_job planned_;
+    std::array<shard_views<const_tensor_view>, 2> sources_; ///< by buffer
+    std::vector<shard_views<tensor_view>> targets_;         ///< by set
+    std::vector<stamped_transfer> transfers_;               ///< as those of the plan
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bridge/impl/session.ipp>
+#endif
+
+#endif

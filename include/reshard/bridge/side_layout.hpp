@@ -1,0 +1,41 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BRIDGE_SIDE_LAYOUT_HPP
+#define RESHARD_BRIDGE_SIDE_LAYOUT_HPP
+
+#include <reshard/bind/job.hpp>
+#include <reshard/bridge/any_group.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_layout.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// What the ranks of one program hold together.
+
+namespace reshard::detail {
+
+/// The layout of one side, on every rank of its program.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike: one that adding a tensor gave; as `layout_of`;
+///         errc::bad_layout for a layout of more ranks
+template <class View>
+layout layout_of_side(any_group const& world, side<View> const& given, std::string_view what) {
+    local_error const problem = attempt([&] { given.tensors.check(); });
+    agree_to_run(world, "make the " + std::string(what) + " of a bridge", 0, problem);
+    std::optional<layout> known = replicate_known(world, given.layout, what);
+    if (!known)
+        return layout_of_all(world, given.tensors.descriptors());
+    if (known->holders > static_cast<holder_t>(world.size()))
+        fail(errc::bad_layout, "the layout of the ", what, " is for ", known->holders,
+             " ranks, and the group has ", world.size());
+    return *std::move(known);
+}
+
+} // namespace reshard::detail
+
+#endif

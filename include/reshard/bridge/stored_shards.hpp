@@ -1,0 +1,68 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BRIDGE_STORED_SHARDS_HPP
+#define RESHARD_BRIDGE_STORED_SHARDS_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/layout/holder.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/tensor/view.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// \file
+/// Where the shards of a source lie in the segment of its process: both sides work it out from the
+/// layout alone.
+
+namespace reshard::detail {
+
+/// A shard, row by row, in each of both buffers.
+struct stored_shard {
+    std::uint32_t tensor = 0; ///< of the layout
+    std::uint32_t shard = 0;  ///< of the tensor
+    data_type dtype{};
+    index_vector shape;
+    index_t offset = 0; ///< from the beginning of a buffer
+    index_t bytes = 0;
+};
+
+/// The shards of one holder: in front a stamp of each for each buffer, which is the version in which
+/// it changed last; then one buffer, then the other.
+class stored_shards {
+public:
+    stored_shards() = default;
+    stored_shards(layout const& whole, holder_t holder);
+
+    std::vector<stored_shard> const& list() const { return list_; }
+
+    /// The place of a shard in the list, or nothing.
+    std::optional<std::size_t> find(std::uint32_t tensor, std::uint32_t shard) const;
+
+    /// \par Units bytes; more than none
+    index_t segment_bytes() const { return head_bytes_ + 2 * buffer_bytes_; }
+
+    /// \pre `segment` has `segment_bytes()`, here and below; `buffer` is 0 or 1
+    std::atomic<std::uint64_t>& stamp(std::byte* segment, std::size_t buffer,
+                                      std::size_t number) const;
+
+    tensor_view view(std::byte* segment, std::size_t buffer, std::size_t number) const;
+
+private:
+    std::vector<stored_shard> list_;
+    index_t head_bytes_ = 0;
+    index_t buffer_bytes_ = 0;
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bridge/impl/stored_shards.ipp>
+#endif
+
+#endif

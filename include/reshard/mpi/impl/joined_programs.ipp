@@ -1,0 +1,155 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_IMPL_JOINED_PROGRAMS_IPP
+#define RESHARD_MPI_IMPL_JOINED_PROGRAMS_IPP
+
+#include <reshard/mpi/joined_programs.hpp>
+
+#include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/os/file_bytes.hpp>
+#include <reshard/os/process.hpp>
+#include <reshard/os/waiting.hpp>
+
+#include <boost/mpi/intercommunicator.hpp>
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <span>
+#include <utility>
+
+namespace reshard::detail {
+
+/// What one job tells the other one, in a file.
+struct joining_note {
+    std::uint64_t token = 0; ///< of the first job; the second one repeats it
+    std::string port;        ///< as MPI has it; empty in an answer: it cannot be reached
+    process_mark writer;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.token, self.port, self.writer);
+    }
+};
+
+template <>
+inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
+
+/// Writes a file that others see as a whole.
+inline void write_note(std::string const& file, joining_note const& note) {
+    std::string const bytes = to_bytes(note), fresh = file + ".new";
+    std::remove(fresh.c_str()); // of a job that was killed as it wrote it
+    output_file::create(fresh, bytes.size()).write(0, std::as_bytes(std::span(bytes)));
+    if (std::rename(fresh.c_str(), file.c_str()) != 0)
+        fail_io(file);
+}
+
+/// The note of a job that lives; nothing where there is none.
+inline std::optional<joining_note> read_note(std::string const& file) {
+    try {
+        input_file const opened(file);
+        std::string bytes(static_cast<std::size_t>(opened.facts().bytes), '\0');
+        opened.read(0, std::as_writable_bytes(std::span(bytes)));
+        auto note = from_bytes<joining_note>(bytes);
+        return has_ended(note.writer) ? std::nullopt : std::optional(std::move(note));
+    } catch (error const& problem) {
+        if (problem.code() == errc::missing_file)
+            return std::nullopt;
+        throw;
+    }
+}
+
+/// Waits for a note that answers `token`, or for any where that is 0.
+inline joining_note wait_for_note(std::string const& file, std::uint64_t token, double seconds) {
+    waiting patience(seconds);
+    for (;; patience.pause()) {
+        auto note = read_note(file);
+        if (note && (token == 0 || note->token == token))
+            return *std::move(note);
+        if (patience.is_over())
+            fail(errc::deadline, file, ": the other job has not come within ",
+                 seconds_text(seconds),
+                 "; start both, with the same file, and one of them as the first");
+    }
+}
+
+/// False where it is known that the launcher connects no jobs: with Open MPI, without a server that
+/// both know, MPI would end this job, and let the other one wait for ever.
+inline bool can_join() {
+#ifdef OPEN_MPI
+    return std::getenv("OMPI_MCA_pmix_server_uri") != nullptr;
+#else
+    return true;
+#endif
+}
+
+[[noreturn]] inline void fail_to_join(std::string const& file) {
+    fail(errc::unsupported, file,
+         ": the launcher connects no jobs that were started apart; with "
+         "Open MPI start one `ompi-server -r URI`, and both jobs with "
+         "`mpiexec --ompi-server file:URI`");
+}
+
+/// Opens a port, tells it and waits for the answer.
+inline std::string offer_port(std::string const& file, double seconds) {
+    std::random_device random;
+    joining_note note{std::uint64_t{random()} << 32 | random() | 1, {}, this_process()};
+    char port[MPI_MAX_PORT_NAME] = {};
+    if (can_join() && MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS)
+        note.port = port;
+    std::string const answer = file + ".answer";
+    std::remove(answer.c_str());
+    write_note(file, note);
+    std::optional<joining_note> said;
+    auto const problem = attempt([&] { said = wait_for_note(answer, note.token, seconds); });
+    std::remove(answer.c_str());
+    std::remove(file.c_str());
+    if (problem)
+        throw error(*problem);
+    if (said->port.empty())
+        fail_to_join(file);
+    return note.port;
+}
+
+/// Finds the port of the other job, and tells it whether that can be reached.
+inline std::string find_port(std::string const& file, double seconds) {
+    joining_note note = wait_for_note(file, 0, seconds);
+    if (!can_join())
+        note.port.clear();
+    write_note(file + ".answer", {note.token, note.port, this_process()});
+    if (note.port.empty())
+        fail_to_join(file);
+    return note.port;
+}
+
+} // namespace reshard::detail
+
+namespace reshard {
+
+RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const& file,
+                                       bool is_first, detail::wait_duration longest) {
+    using namespace detail;
+    mpi_group const ranks = mpi_group::duplicate_of(side);
+    std::string port;
+    agree_on(ranks, [&] {
+        if (ranks.rank() == 0)
+            port = is_first ? offer_port(file, longest.seconds) : find_port(file, longest.seconds);
+    });
+    port = gather_values(ranks, port).front();
+    MPI_Comm between = MPI_COMM_NULL; // what fails now ends the program, as MPI does
+    if (is_first)
+        MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, ranks.base(), &between);
+    else
+        MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, ranks.base(), &between);
+    if (is_first && ranks.rank() == 0)
+        MPI_Close_port(port.c_str());
+    return both_sides({between, boost::mpi::comm_take_ownership}, is_first);
+}
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,40 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_JOINED_PROGRAMS_HPP
+#define RESHARD_MPI_JOINED_PROGRAMS_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/group/solo.hpp>
+#include <reshard/mpi/mpi_group.hpp>
+
+#include <string>
+
+/// \file
+/// Jobs of MPI that were started apart become one group.
+
+namespace reshard {
+
+/// The ranks of two jobs as one group, those of the first one in front. They meet through a file:
+/// the first one writes it, the second one waits for it and answers beside it; at the end both files
+/// are gone.
+///
+/// This takes what the launcher has for it: Open MPI 4 needs one `ompi-server`, and each job started
+/// with `mpiexec --ompi-server file:URI`. From then on the jobs are one for MPI: where a process
+/// dies all end, and all have to reach `MPI_Finalize`. On one machine a bridge needs none of this.
+///
+/// \param file     a path that both jobs reach
+/// \param is_first true in one of both jobs
+/// \param longest  that one waits for the other one
+/// \par Collective every rank of both jobs
+/// \throws error on every rank alike, of both jobs where both have come: errc::deadline where the
+///         other job has not; errc::unsupported where the launcher connects no jobs; errc::io
+RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const& file,
+                                       bool is_first, detail::wait_duration longest);
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/joined_programs.ipp>
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_IMPL_PROCESS_IPP
+#define RESHARD_OS_IMPL_PROCESS_IPP
+
+#include <reshard/os/process.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+namespace reshard::detail {
+
+/// What the system tells of a process.
+struct process_facts {
+    char state = 'X'; ///< Z, X: it has ended
+    std::uint64_t started = 0;
+};
+
+/// The facts that stand behind the name of a process, which may have spaces and parentheses.
+///
+/// \par Source proc(5): the state is field 3, and the start field 22
+inline process_facts facts_in(std::string const& text) {
+    process_facts facts;
+    std::size_t const end = text.rfind(')');
+    if (end == std::string::npos)
+        return facts;
+    std::istringstream fields(text.substr(end + 1));
+    fields >> facts.state;
+    std::string other;
+    for (int i = 0; i < 18; ++i)
+        fields >> other;
+    fields >> facts.started;
+    return facts;
+}
+
+/// The facts of a process; of one that is not there, that it has ended.
+inline process_facts facts_of(std::uint64_t number) {
+    std::ifstream file("/proc/" + std::to_string(number) + "/stat");
+    return facts_in({std::istreambuf_iterator<char>(file), {}});
+}
+
+/// The space of numbers in which this process has its own; 0 where the system does not tell.
+inline std::uint64_t space_of_numbers() {
+    struct stat found {};
+    return ::stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
+}
+
+RESHARD_DECL process_mark this_process() {
+    auto const number = static_cast<std::uint64_t>(::getpid());
+    return {number, facts_of(number).started, space_of_numbers()};
+}
+
+RESHARD_DECL bool has_ended(process_mark const& one) {
+    if (one.number == 0 || (one.space != 0 && one.space != space_of_numbers()))
+        return false;
+    if (::kill(static_cast<pid_t>(one.number), 0) != 0 && errno == ESRCH)
+        return true;
+    if (one.started == 0)
+        return false;
+    process_facts const now = facts_of(one.number);
+    return now.state == 'Z' || now.state == 'X' || now.started != one.started;
+}
+
+} // namespace reshard::detail
+
+#endif

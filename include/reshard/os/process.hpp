@@ -1,0 +1,40 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_PROCESS_HPP
+#define RESHARD_OS_PROCESS_HPP
+
+#include <reshard/core/config.hpp>
+
+#include <cstdint>
+
+/// \file
+/// Which process this is, and whether another one has ended.
+
+namespace reshard::detail {
+
+/// A process of this machine, told from a later one that gets its number.
+struct process_mark {
+    std::uint64_t number = 0;  ///< 0: none
+    std::uint64_t started = 0; ///< in ticks of the system's clock; 0: not known
+    std::uint64_t space = 0;   ///< of numbers, as each container has its own; 0: not known
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.number, self.started, self.space);
+    }
+
+    bool operator==(process_mark const&) const = default;
+};
+
+RESHARD_DECL process_mark this_process();
+
+/// True where a process has certainly ended, also where its parent has not asked yet. One of
+/// another space of numbers, which cannot be seen, has not.
+RESHARD_DECL bool has_ended(process_mark const& one);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/os/impl/process.ipp>
+#endif
+
+#endif

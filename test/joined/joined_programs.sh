@@ -1,0 +1,62 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# Two MPI jobs that are started apart become one group where the launcher has a server for that, and say so
+# where it has none, or where one of them does not come.
+#
+#   joined_programs.sh PROGRAM, with the start of an MPI command line in RESHARD_MPIEXEC
+
+set -u
+program=$1
+command -v ompi-server >/dev/null || { echo "skipped: there is no ompi-server" && exit 77; }
+work=$(mktemp -d)
+cd "$work" || exit 1
+timeout 120 ompi-server --no-daemonize -r "$work/uri" >server 2>&1 &
+server=$!
+trap 'kill $server; rm -rf "$work"' EXIT
+while [ ! -s uri ]; do
+    kill -0 $server 2>/dev/null || { cat server && exit 1; }
+    sleep 0.05
+done
+failed=0
+
+# run RANKS WHICH SECONDS OPTION...
+run() {
+    ranks=$1 which=$2 seconds=$3
+    shift 3
+    # shellcheck disable=SC2086
+    timeout 60 $RESHARD_MPIEXEC "$@" -n "$ranks" "$program" "$which" "$work/meeting" "$seconds" >"$which" 2>&1
+    echo $? >"$which.status"
+}
+
+# both_say COUNT SENTENCE STATUS: each rank of both jobs
+both_say() {
+    [ "$(cat first second | grep -c "$2")" -eq "$1" ] && [ "$(cat first.status second.status)" = "$3
+$3" ] && [ ! -e meeting ] && [ ! -e meeting.answer ] && return
+    echo "FAILED: not all ranks said '$2', a status is not $3, or a file is left"
+    cat first first.status second second.status
+    ls
+    failed=1
+}
+
+run 2 first 30 --ompi-server "file:$work/uri" &
+job=$!
+run 3 second 30 --ompi-server "file:$work/uri"
+wait $job
+both_say 5 "^has all$" 0
+
+run 3 second 30 &
+job=$!
+run 2 first 30
+wait $job
+both_say 5 "^unsupported: .*: the launcher connects no jobs that were started apart" 3
+
+run 3 second 30 &
+job=$!
+run 2 first 30 --ompi-server "file:$work/uri"
+wait $job
+both_say 5 "^unsupported: .*: the launcher connects no jobs that were started apart" 3
+
+run 2 first 0 --ompi-server "file:$work/uri"
+run 1 second 0 --ompi-server "file:$work/uri"
+both_say 3 "^deadline: .*: the other job has not come within 0 s" 3
+exit $failed

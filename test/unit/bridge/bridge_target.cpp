@@ -1,0 +1,280 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/bridge/bridge_target.hpp>
+
+#include "support/says.hpp"
+#include "unit/bridge/weights.hpp"
+
+#include <reshard/bind/redistribute.hpp>
+#include <reshard/bridge/bridge_source.hpp>
+#include <reshard/expr/algebra.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <bit>
+#include <fstream>
+
+using namespace reshard;
+using namespace reshard::test;
+
+namespace {
+
+/// 'a' and below it 'b', transposed, as bfloat16.
+mapping fused(catalog const& source, catalog const*) {
+    mapping program;
+    std::vector<expression> both;
+    for (catalog_entry const& one : source)
+        both.push_back(program.source(one.key, one.shape, one.dtype));
+    program.define("ab", cast(transpose(concat(both, 0)), data_type::bf16));
+    return program;
+}
+
+/// What makes a source of 'a' and 'b', and a target of one tensor 'ab' of 4 rows.
+struct fused_pair {
+    weights<> have{{"a", "b"}, 6, 4, cut_along::rows};
+    std::vector<bfloat16> ab = std::vector<bfloat16>(48);
+
+    state_dict want() {
+        state_dict all;
+        all.add({"ab", data_type::bf16, {4, 12}, whole({4, 12})},
+                adapt::raw_tensor(ab.data(), {4, 12}));
+        return all;
+    }
+
+    /// Whether the element at `row`, `column` of a tensor of `version` has come; bfloat16 has
+    /// the numbers up to 256.
+    bool has(index_t row, index_t column, bool is_b) const {
+        std::uint32_t const bits =
+            ab[static_cast<std::size_t>(column * 12 + row + (is_b ? 6 : 0))].bits;
+        return std::bit_cast<float>(bits << 16) == static_cast<float>(row * 4 + column);
+    }
+};
+
+std::string error_of(auto const& work) {
+    try {
+        work();
+    } catch (error const& problem) {
+        return std::string(name(problem.code())) + ": " + problem.what();
+    }
+    return "no error";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(bridge_target_suite)
+
+// Several processes: two_programs.cpp.
+
+BOOST_AUTO_TEST_CASE(sets_are_filled_in_turn_with_what_was_published) {
+    port_path const port;
+    weights have({"a", "b"}, 6, 4, cut_along::rows);
+    weights first({"a", "b"}, 6, 4, cut_along::columns);
+    weights second({"a", "b"}, 6, 4, cut_along::columns);
+    bridge_source source(solo(), have.views(), port);
+    bridge_target target(solo(), first.views(), second.views(), port);
+    BOOST_TEST(target.update() == 0u);
+    for (int version = 1; version <= 5; ++version) {
+        have.set(version);
+        BOOST_TEST(source.publish() == static_cast<std::uint64_t>(version));
+        BOOST_TEST(target.latest_complete_version() == static_cast<std::uint64_t>(version));
+        BOOST_TEST(target.update() == static_cast<std::uint64_t>(version));
+        weights<>& front = target.front() == 0 ? first : second;
+        weights<>& back = target.front() == 0 ? second : first;
+        BOOST_TEST(front.version().value() == version);
+        BOOST_TEST(back.version().value_or(0) == version - 1);
+        BOOST_TEST(target.update() == static_cast<std::uint64_t>(version));
+        BOOST_TEST(target.version() == static_cast<std::uint64_t>(version));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_stands_on_either_side_and_not_on_both) {
+    for (bool const at_source : {false, true}) {
+        port_path const port;
+        fused_pair pair;
+        bridge_options const with{.program = fused}, without;
+        bridge_source source(solo(), pair.have.views(), port, at_source ? with : without);
+        bridge_target target(solo(), pair.want(), port, at_source ? without : with);
+        pair.have.set(0);
+        source.publish();
+        target.update();
+        BOOST_TEST(pair.has(5, 3, false));
+        BOOST_TEST(pair.has(1, 2, true));
+        pair.have.elements(3)[11] = 256; // the last one of 'b'
+        source.publish();
+        target.update();
+        BOOST_TEST(target.stats().bytes == 24); // the half of 'b', as bfloat16
+        BOOST_TEST(std::bit_cast<float>(std::uint32_t{pair.ab[47].bits} << 16) == 256.0f);
+        if (at_source)
+            BOOST_TEST(error_of([&] { bridge_target(solo(), pair.want(), port, with); }) ==
+                       "usage: both sides of the bridge have a program; give it on one side only");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_says_of_each_tensor_when_it_has_a_version) {
+    port_path const port;
+    weights have({"a", "b"}, 6, 4, cut_along::rows), want({"a", "b"}, 6, 4, cut_along::columns);
+    std::vector<std::string> said;
+    bridge_source source(solo(), have.views(), port);
+    bridge_target target(solo(), want.views(), port,
+                         {.ready = [&](std::string const& key, std::uint64_t version) {
+                             BOOST_TEST(want.version_of(key).value() == static_cast<int>(version));
+                             said.push_back(key + std::to_string(version));
+                         }});
+    have.set(1);
+    source.publish();
+    target.update();
+    have.set("b", 2);
+    source.publish();
+    target.update();
+    std::vector<std::string> const expected{"a1", "b1", "b2"};
+    BOOST_TEST(said == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_that_throws_leaves_the_set_in_front) {
+    port_path const port;
+    weights have({"a", "b"}, 6, 4, cut_along::rows), first({"a", "b"}, 6, 4, cut_along::columns),
+        second({"a", "b"}, 6, 4, cut_along::columns);
+    bool throws = false;
+    bridge_source source(solo(), have.views(), port);
+    bridge_target target(solo(), first.views(), second.views(), port,
+                         {.ready = [&](std::string const&, std::uint64_t) {
+                             if (throws)
+                                 fail(errc::usage, "not now");
+                         }});
+    have.set(1);
+    source.publish();
+    target.update();
+    std::size_t const front = target.front();
+    throws = true;
+    have.set(2);
+    source.publish();
+    BOOST_TEST(error_of([&] { target.update(); }) == "usage: not now");
+    BOOST_TEST(target.front() == front);
+    BOOST_TEST(target.version() == 1u);
+    BOOST_TEST((front == 0 ? first : second).version().value() == 1);
+    throws = false;
+    BOOST_TEST(target.update() == 2u);
+    BOOST_TEST((front == 0 ? second : first).version().value() == 2);
+    have.set(3);
+    source.publish(); // which waits for nobody
+    BOOST_TEST(source.stats().overwritten == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
+    port_path const port;
+    weights want({"a"}, 6, 4, cut_along::rows);
+    auto const meet = [&] { bridge_target(solo(), want.views(), port, {.deadline = 0.0}); };
+    BOOST_TEST(error_of(meet) == "deadline: " + port->string() +
+                                     ": waited 0 s for the port file of a source; there is none; "
+                                     "start the source, with this path");
+    std::filesystem::path const kept = port->string() + ".kept";
+    {
+        bridge_source const source(solo(), want.views(), port);
+        std::filesystem::copy_file(*port.operator->(), kept);
+    }
+    std::filesystem::rename(kept, port);
+    BOOST_TEST(
+        error_of(meet) ==
+        "deadline: " + port->string() +
+            ": waited 0 s for the port file of a source; the one that is there is of process " +
+            std::to_string(::getpid()) + ", has ended; start the source, with this path");
+    std::ofstream(*port.operator->()) << "another file";
+    BOOST_TEST(error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is no port"));
+}
+
+BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_is_named) {
+    port_path const port;
+    weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
+    bridge_source source(solo(), have.views(), port);
+    bridge_target target(solo(), want.views(), port, {.deadline = 0.0});
+    source.publish();
+    BOOST_TEST(error_of([&] { target.update(2); }) ==
+               "deadline: " + port->string() +
+                   ": waited 0 s for version 2; the newest is 1, and its source, process " +
+                   std::to_string(::getpid()) + ", lives");
+    BOOST_TEST(target.version() == 0u);
+    BOOST_TEST(target.update(1) == 1u);
+    BOOST_TEST(target.update(1) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(layouts_that_do_not_fit_are_refused_as_a_redistribution_does) {
+    port_path const port;
+    weights have({"a", "b"}, 6, 4, cut_along::rows);
+    bridge_source const source(solo(), have.views(), port);
+    auto const said = [&](auto& want) {
+        std::string const here = error_of([&] { bridge_target(solo(), want.views(), port); });
+        BOOST_TEST(error_of([&] { redistribute(solo(), have.views(), want.views()); }) == here);
+        return here;
+    };
+    weights wider({"a"}, 6, 5, cut_along::rows);
+    BOOST_TEST(said(wider).starts_with("shape_mismatch: 'a'"));
+    weights<double> doubled({"a"}, 6, 4, cut_along::rows);
+    BOOST_TEST(said(doubled).starts_with("dtype_mismatch: 'a'"));
+    weights other({"c"}, 6, 4, cut_along::rows);
+    BOOST_TEST(said(other).starts_with("unknown_key: "));
+}
+
+BOOST_AUTO_TEST_CASE(sets_are_of_the_same_shards_in_memory_of_their_own) {
+    port_path const port;
+    weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
+    weights other({"a"}, 6, 4, cut_along::columns);
+    bridge_source const source(solo(), have.views(), port);
+    BOOST_TEST(
+        error_of([&] { bridge_target(solo(), want.views(), other.views(), port); }) ==
+        "bad_layout: the second set of tensors has other shards than the first, 2 and 2; give the "
+        "same ones in the same order");
+    BOOST_TEST(error_of([&] {
+                   bridge_target(solo(), want.views(), want.views(), port);
+               }).starts_with("memory_overlap: target 'a' and target 'a' share memory"));
+}
+
+BOOST_AUTO_TEST_CASE(a_second_source_takes_the_place_of_the_first_one) {
+    port_path const port;
+    weights have({"a"}, 6, 4, cut_along::rows), others({"a"}, 6, 4, cut_along::columns);
+    weights want({"a"}, 6, 4, cut_along::rows);
+    bridge_source first(solo(), have.views(), port);
+    have.set(1);
+    first.publish();
+    bridge_target target(solo(), want.views(), port);
+    target.update();
+    bridge_source second(solo(), others.views(), port);
+    have.set(2);
+    first.publish(); // nobody reads it any more
+    BOOST_TEST(target.update() == 1u);
+    BOOST_TEST(first.stats().others == 0u);
+    BOOST_TEST(second.stats().others == 1u);
+    others.set(3);
+    BOOST_TEST(second.publish() == 2u);
+    BOOST_TEST(target.update() == 2u);
+    BOOST_TEST(want.version().value() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(another_source_that_does_not_fit_is_said_and_the_set_stays) {
+    port_path const port;
+    weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
+    bridge_target* target = nullptr;
+    std::optional<bridge_target> met;
+    {
+        bridge_source source(solo(), have.views(), port);
+        have.set(1);
+        source.publish();
+        target = &met.emplace(solo(), want.views(), port);
+        target->update();
+    }
+    BOOST_TEST(!target->stats().other_lives);
+    BOOST_TEST(target->update() == 1u);
+    {
+        weights other({"a"}, 6, 5, cut_along::rows);
+        bridge_source const source(solo(), other.views(), port);
+        BOOST_TEST(error_of([&] { target->update(); }).starts_with("shape_mismatch: 'a'"));
+        BOOST_TEST(want.version().value() == 1);
+    }
+    BOOST_TEST(target->update() == 1u);
+    bridge_source source(solo(), have.views(), port, {.versions_before = 1});
+    have.set(2);
+    source.publish();
+    BOOST_TEST(target->update() == 2u);
+    BOOST_TEST(want.version().value() == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,143 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/bridge/port_file.hpp>
+
+#include "support/child_process.hpp"
+#include "support/says.hpp"
+#include "unit/bridge/weights.hpp"
+#include "unit/format/temporary_directory.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fstream>
+#include <iterator>
+
+using namespace reshard;
+using namespace reshard::detail;
+using namespace reshard::test;
+
+namespace {
+
+port_content some_content() {
+    port_segment const memory{{segment_kind::unnamed, "/proc/7/fd/3", 5, 6}, 4096, {7, 8, 9}};
+    return {"the layout", "", memory, {memory, memory}};
+}
+
+std::string bytes_of(std::filesystem::path const& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(bridge_port_file)
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_read_and_goes_with_its_writer) {
+    port_path const path;
+    BOOST_TEST(!read_port(path));
+    BOOST_TEST(!read_port_head(path));
+    {
+        written_port const written(path, some_content(), 77, 0);
+        auto const read = read_port(path);
+        BOOST_TEST_REQUIRE(read.has_value());
+        BOOST_TEST(read->head.token == 77u);
+        BOOST_TEST((content_of(*read) == some_content()));
+        BOOST_TEST(read_port_head(path)->token == 77u);
+        BOOST_TEST(!std::filesystem::exists(path->string() + ".new"));
+    }
+    BOOST_TEST(!std::filesystem::exists(path));
+}
+
+BOOST_AUTO_TEST_CASE(versions_that_were_begun_are_told_to_the_next_writer) {
+    port_path const path;
+    written_port first(path, some_content(), 1, 10);
+    BOOST_TEST(first.begun() == 10u);
+    first.set_begun(12);
+    BOOST_TEST(read_port(path)->head.begun == 12u);
+    written_port const second(path, some_content(), 2, 3);
+    BOOST_TEST(second.begun() == 12u);
+    first.set_begun(13); // of a file that has no name any more
+    first = {};
+    BOOST_TEST(read_port(path)->head.token == 2u);
+    BOOST_TEST(read_port(path)->head.begun == 12u);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_writer_that_was_killed_has_left_does_not_matter) {
+    port_path const path;
+    std::ofstream(path->string() + ".new") << "half a";
+    written_port const written(path, some_content(), 1, 0);
+    BOOST_TEST((content_of(*read_port(path)) == some_content()));
+    BOOST_TEST(!std::filesystem::exists(path->string() + ".new"));
+}
+
+BOOST_AUTO_TEST_CASE(names_of_memory_go_where_their_maker_has_ended) {
+    port_path const path;
+    shared_segment const mine = shared_segment::create(4096, segment_kind::named);
+    shared_segment const left = shared_segment::create(4096, segment_kind::named);
+    process_mark ended = this_process();
+    ++ended.started;
+    port_content content = some_content();
+    content.ranks[0] = {mine.address(), 4096, this_process()};
+    content.ranks[1] = {left.address(), 4096, ended};
+    written_port first(path, content, 1, 0);
+    written_port const second(path, some_content(), 2, 0);
+    shared_segment::open(mine.address(), 4096);
+    BOOST_CHECK_THROW(shared_segment::open(left.address(), 4096), error);
+}
+
+BOOST_AUTO_TEST_CASE(other_files_are_refused_and_stay) {
+    port_path const path;
+    std::ofstream(*path.operator->()) << "the weights of a week";
+    BOOST_CHECK_EXCEPTION(read_port(path), error,
+                          says(errc::corrupt_file,
+                               path->string() + ": this is no port file of a bridge; give the path "
+                                                "that the source was given"));
+    BOOST_CHECK_EXCEPTION(
+        written_port(path, some_content(), 1, 0), error,
+        says(errc::already_exists, path->string() +
+                                       ": a file is there that is no port file; remove it, "
+                                       "or give another path"));
+    BOOST_TEST(bytes_of(path) == "the weights of a week");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_was_cut_or_damaged_is_refused_and_replaced) {
+    port_path const path;
+    written_port const written(path, some_content(), 1, 0);
+    std::string const whole = bytes_of(path);
+    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+        std::ofstream(*path.operator->()) << whole.substr(0, bytes);
+        BOOST_CHECK_EXCEPTION(
+            read_port(path), error,
+            mentions(errc::corrupt_file, bytes < 8 ? "no port file" : "was cut short: it has "));
+    }
+    for (std::size_t place = 48; place < whole.size(); ++place) {
+        std::string damaged = whole;
+        damaged[place] = static_cast<char>(damaged[place] ^ 1);
+        std::ofstream(*path.operator->()) << damaged;
+        BOOST_CHECK_EXCEPTION(read_port(path), error, mentions(errc::corrupt_file, "was damaged"));
+    }
+    written_port const next(path, some_content(), 2, 0);
+    BOOST_TEST(read_port(path)->head.token == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(another_format_is_refused_by_number) {
+    port_path const path;
+    written_port const written(path, some_content(), 1, 0);
+    std::string other = bytes_of(path);
+    other[8] = 9;
+    std::ofstream(*path.operator->()) << other;
+    BOOST_CHECK_EXCEPTION(
+        read_port(path), error,
+        says(errc::unsupported, path->string() + ": a port file of format 9, and this library has "
+                                                 "format 1; build both programs with the same "
+                                                 "version of the library"));
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named) {
+    BOOST_CHECK_EXCEPTION(written_port("/nowhere/port", some_content(), 1, 0), error,
+                          mentions(errc::io, "/nowhere/port"));
+}
+
+BOOST_AUTO_TEST_CASE(tokens_differ) { BOOST_TEST(new_token() != new_token()); }
+
+BOOST_AUTO_TEST_SUITE_END()
