@@ -87,6 +87,18 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
                           .per_rank = options.per_rank});
 }
 
+json::object json_of(plan_balance const& balance) {
+    auto const one = [](std::string_view what, plan_extreme const& busiest) {
+        return json::object{
+            {what, busiest.number}, {"bytes", busiest.bytes}, {"least_bytes", busiest.least_bytes}};
+    };
+    json::object all{{"sender", one("rank", balance.sender)},
+                     {"receiver", one("rank", balance.receiver)}};
+    if (balance.link != plan_extreme{})
+        all["link"] = one("node", balance.link);
+    return all;
+}
+
 json::array json_of_ranks(dry_run const& run) {
     json::array list;
     for (std::size_t rank = 0; rank < run.memory.size(); ++rank) {
@@ -119,10 +131,6 @@ json::array json_of_rounds(dry_run const& run) {
     return list;
 }
 
-} // namespace
-
-namespace {
-
 /// The network that was asked for, with as many ranks on a node as was asked for.
 std::optional<network> network_of(plan_command const& options) {
     if (options.network.empty())
@@ -139,7 +147,8 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     layout const& target = *all.target;
     detail::plan_problem const problem = problem_of(all.map(), source.held, target);
     std::optional<network> const over = network_of(options);
-    plan_flows const flows(problem, {.processes_per_node = over ? over->ranks_per_node : 0});
+    plan_flows const flows(
+        problem, {.processes_per_node = over ? over->ranks_per_node : options.ranks_per_node});
     holder_t const ranks = std::max(source.held.holders, target.holders);
     dry_run result;
     result.source_ranks = source.held.holders;
@@ -149,6 +158,7 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     result.cost = cost_of(flows, ranks);
     for (tensor_layout const& tensor : target.tensors)
         result.keys.push_back(tensor.key);
+    result.balance = balance_of(flows, ranks);
     result.by_key = key_costs(flows);
     result.cost.transfers = 0;
     for (key_cost const& one : result.by_key)
@@ -198,6 +208,7 @@ json::object json_of(dry_run const& run, bool key_details) {
         {"imbalance",
          {{"bytes_in", imbalance(run.cost, &process_cost::bytes_in)},
           {"bytes_out", imbalance(run.cost, &process_cost::bytes_out)}}},
+        {"busiest", json_of(run.balance)},
         {"least_memory_budget", run.rounds.least_budget},
         {"rounds", json_of_rounds(run)},
         {"by_rank", json_of_ranks(run)},

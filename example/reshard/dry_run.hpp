@@ -9,6 +9,7 @@
 #include "picture/heat_map.hpp"
 #include "spec.hpp"
 
+#include <reshard/plan/balance.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/relabelling.hpp>
 #include <reshard/plan/rounds.hpp>
@@ -54,6 +55,7 @@ struct dry_run {
     std::vector<std::string> keys;
     std::vector<key_cost> by_key;
     reshard::plan_cost cost;
+    reshard::plan_balance balance;
     std::vector<reshard::detail::process_memory> memory;
     reshard::detail::plan_rounds rounds;
     std::optional<reshard::heat_bins> bins;     ///< where there is a report

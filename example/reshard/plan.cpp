@@ -103,6 +103,18 @@ std::string text_of(relabelling const& played) {
     return text + (played.process_of.size() > most ? ", ...; --json lists all\n" : "\n");
 }
 
+/// The busiest beside what no choice of givers could spare them.
+std::string text_of(plan_balance const& balance) {
+    auto const line = [](std::string const& who, plan_extreme const& busiest) {
+        return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
+               " bytes to others; whoever gives, one gives " + grouped(busiest.least_bytes) + "\n";
+    };
+    std::string text = balance.sender.bytes > 0 ? line("rank", balance.sender) : std::string();
+    if (balance.link != plan_extreme{})
+        text += line("node", balance.link);
+    return text;
+}
+
 std::string text_of(dry_run const& run, plan_command const& options) {
     std::string text = run.files ? text_of(*run.files) + in_memory_text : std::string();
     if (run.played)
@@ -115,7 +127,7 @@ std::string text_of(dry_run const& run, plan_command const& options) {
         " of them within a rank, in " + grouped(run.cost.messages) + " messages\n" +
         "the busiest rank gets " + ratio_text(imbalance(run.cost, &process_cost::bytes_in)) +
         " times the mean, and gives " + ratio_text(imbalance(run.cost, &process_cost::bytes_out)) +
-        " times the mean\n" +
+        " times the mean\n" + text_of(run.balance) +
         "the least memory budget with which it can be done: " + grouped(run.rounds.least_budget) +
         " bytes\n" + rank_table(run);
     if (run.simulated)
@@ -237,8 +249,9 @@ void add_plan_options(CLI::App& command, plan_command& options) {
     command
         .add_option(
             "--ranks-per-node", options.ranks_per_node,
-            "With --relabel: a process plays a rank in the place of one on its own node, of "
-            "so many; with --network: in place of the number in the file")
+            "So many ranks share a node: of several that have the same, one on the same node gives "
+            "it, and links between nodes are spared. With --relabel: a process plays a rank in the "
+            "place of one on its own node; with --network: in place of the number in the file")
         ->check(CLI::PositiveNumber);
     command
         .add_option("--picture", options.picture,
@@ -278,8 +291,6 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_report(*command, options->report,
                "that shows who holds what, who sends whom, and the rounds");
     command->callback([options, &chosen] {
-        if (options->ranks_per_node > 0 && !options->relabels && options->network.empty())
-            throw CLI::RequiresError("--ranks-per-node", "--relabel or --network");
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return plan_dry(*options, chosen.json); });
         };

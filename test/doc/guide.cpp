@@ -737,7 +737,7 @@ int main(int argc, char** argv) {
         algebra(group);
         plans();
         restart();
-    networks();
+        networks();
         many_ranks();
         known_layouts(group);
         checkpoints(group, directory);

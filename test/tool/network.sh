@@ -52,7 +52,6 @@ refuses 3 "^units.json: link.node_bytes_per_second: expected a number, found the
 echo '{"ranks_per_node": 0}' >nobody.json
 refuses 3 '^nobody.json: ranks_per_node is 0; a node has at least 1 rank' \
     plan --source have.json --target want.json --network nobody.json
-refuses 2 'ranks-per-node requires --relabel or --network' plan --source have.json --target want.json --ranks-per-node 2
 
 # What is measured can be planned against. No number is expected, but that there is one.
 measured="all(0 < d[w]['rank_bytes_per_second'] < 1e13 and 0 < d[w]['node_bytes_per_second'] < 1e13 and 0 < d[w]['latency_seconds'] < 10 for w in d['measured'])"

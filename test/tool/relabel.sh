@@ -42,6 +42,5 @@ expects output "d['relabelling']['process_of']" "[2, 0, 3, 1]"
 mkdir model
 python3 "$here/support/write_safetensors.py" model/model.safetensors '{"w": {"dtype": "F32", "shape": [4, 3]}}'
 refuses 2 '^model: --relabel says which process plays which rank, and this is a checkpoint' plan --source model --target two.json --relabel
-refuses 2 'ranks-per-node requires --relabel' plan --source have.json --target two.json --ranks-per-node 2
 
 conclude
