@@ -9,7 +9,6 @@
 
 #include <reshard/adapt/span.hpp>
 #include <reshard/bind/redistribute.hpp>
-#include <reshard/format/json_document.hpp>
 #include <reshard/format/network_file.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -17,6 +16,7 @@
 #include <reshard/plan/network.hpp>
 #include <reshard/storage/put_in_place.hpp>
 
+#include <boost/json/object.hpp>
 #include <boost/mpi/communicator.hpp>
 
 #include <CLI/CLI.hpp>
@@ -266,6 +266,26 @@ std::string text_of(measured_network const& all) {
     return counted(all.found.ranks_per_node, "rank") + " a node\n" + table(rows);
 }
 
+boost::json::object json_of(network::speed const& one) {
+    return {{"rank_bytes_per_second", one.rank_bytes_per_second},
+            {"node_bytes_per_second", one.node_bytes_per_second},
+            {"latency_seconds", one.latency_seconds}};
+}
+
+/// The document that the file is, and what of it was measured.
+boost::json::object json_of(measured_network const& all) {
+    network const& one = all.found;
+    return {{"ranks_per_node", one.ranks_per_node},
+            {"copy", json_of(one.copy)},
+            {"memory", json_of(one.memory)},
+            {"link", json_of(one.link)},
+            {"rack",
+             {{"nodes", one.rack.nodes},
+              {"bytes_per_second", one.rack.bytes_per_second},
+              {"latency_seconds", one.rack.latency_seconds}}},
+            {"measured", json_texts(all.ways)}};
+}
+
 outcome measure(processes const& world, measure_command const& options, bool as_json) {
     measured_network const all = network_probe(world, options.bytes).measure();
     agree_on(world, [&] {
@@ -275,11 +295,8 @@ outcome measure(processes const& world, measure_command const& options, bool as_
     if (world.rank() == 0)
         for (std::string const& text : all.notes)
             note(text);
-    if (as_json) {
-        auto document = detail::parse_json(detail::to_json(all.found), "the network", errc::syntax);
-        document.get_object()["measured"] = json_texts(all.ways);
-        return json_outcome(document);
-    }
+    if (as_json)
+        return json_outcome(json_of(all));
     return {text_of(all) + (options.output.empty() ? "" : options.output + ": written\n")};
 }
 

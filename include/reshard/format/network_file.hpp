@@ -27,7 +27,10 @@ namespace detail {
 /// The same of a text. \throws error as `read_network`
 RESHARD_DECL network parse_network(std::string_view text, std::string_view file);
 
-/// The text of a file, a line a field. \post `parse_network` gives the same network
+/// The text of a file, a line a field.
+///
+/// \post `parse_network` gives the same network, but for the last bit of a number, in which the
+///       parser of Boost.JSON errs
 RESHARD_DECL std::string to_json(network const& one);
 
 } // namespace detail
