@@ -8,6 +8,7 @@
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/verify.hpp>
 
 using namespace reshard;
