@@ -210,15 +210,16 @@ cat >wanted.json <<'END'
                               {"rank": 2, "offset": [4, 0], "shape": [0, 3]}]}}}
 END
 document plan --source source.json --target wanted.json
-expects output '{k: v for k, v in d.items() if k not in ("by_rank", "peak_extra_bytes", "imbalance", "least_memory_budget", "rounds", "planning")}' \
+expects output '{k: v for k, v in d.items() if k not in ("by_rank", "peak_extra_bytes", "imbalance", "busiest", "least_memory_budget", "rounds", "planning")}' \
     "{'source_ranks': 4, 'target_ranks': 3, 'keys': 1, 'source_pieces': 3, 'target_pieces': 2, 'transfers': 3, 'messages': 2, 'bytes': 48, 'bytes_local': 24}"
 expects output '[(r["rank"], r["bytes_in"], r["bytes_local"], r["messages_in"]) for r in d["by_rank"]]' \
     '[(0, 12, 24, 1), (1, 12, 0, 1), (2, 0, 0, 0), (3, 0, 0, 0)]'
 expects output 'sum(r["bytes_out"] for r in d["by_rank"]), sum(r["messages_out"] for r in d["by_rank"])' '(24, 2)'
 # Rank 0 has 24 bytes and gets 36, of which 12 from rank 1; they are staged on both.
 expects output '[(r["source_bytes"], r["target_bytes"], r["peak_bytes"]) for r in d["by_rank"]]' \
-    '[(24, 36, 72), (12, 12, 48), (12, 0, 12), (12, 0, 24)]'
+    '[(24, 36, 72), (12, 12, 48), (12, 0, 24), (12, 0, 12)]'
 expects output 'd["imbalance"], d["least_memory_budget"]' "({'bytes_in': 2.0, 'bytes_out': 2.0}, 72)"
+expects output 'd["busiest"]' "{'sender': {'rank': 1, 'bytes': 12, 'least_bytes': 12}, 'receiver': {'rank': 0, 'bytes': 12, 'least_bytes': 12}}"
 expects output 'd["rounds"]' "[{'keys': 1, 'first_key': 'w', 'last_key': 'w', 'released': 1, 'transfers': 3, 'bytes': 48, 'bytes_local': 24, 'peak_bytes': 72, 'peak_rank': 0}]"
 cat >one.json <<'END'
 {"tensors": {"a": {"dtype": "F32", "shape": [10], "shards": [{"rank": 0, "offset": [0], "shape": [10]}]},
