@@ -348,8 +348,8 @@ void restart() {
 void networks() {
     reshard::layout const before = spread_over(4);
     reshard::layout const after = spread_over(2);
-    auto const problem = reshard::problem_of(
-        reshard::identity_mapping(reshard::catalog_of(before)), before, after);
+    auto const program = reshard::identity_mapping(reshard::catalog_of(before));
+    auto const problem = reshard::problem_of(program, before, after);
     // [network]
     reshard::network over; // or read_network("network.json")
     over.ranks_per_node = 2;
@@ -382,8 +382,9 @@ void many_ranks() {
     reshard::layout const narrow = reshard::layout_of({reshard::sharding_of(
         "w", reshard::data_type::bf16,
         {{{"tp", 4}}, {reshard::shard{0}}, {16384, 4096}})});
-    auto const problem = reshard::problem_of(
-        reshard::identity_mapping(catalog_of(wide)), wide, narrow);
+    auto const program = reshard::identity_mapping(catalog_of(wide));
+    // It refers to all three, which must live as long.
+    auto const problem = reshard::problem_of(program, wide, narrow);
     reshard::holder_t const rank = 3;
     // What rank 3 sends and receives.
     auto const mine = reshard::make_plan(
