@@ -4,6 +4,7 @@
 #include <reshard/bridge/port_file.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/halves.hpp"
 #include "support/rank_tensors.hpp"
 
 #include <reshard/adapt/raw_tensor.hpp>
@@ -26,12 +27,7 @@ namespace {
 
 /// The first half of the ranks is one program, and the others are another one; a single rank is
 /// both. Nothing of MPI is between the two but barriers of the test.
-struct bridge_fixture {
-    boost::mpi::communicator world;
-    int sources = std::max(1, world.size() / 2);
-    int targets = std::max(1, world.size() - sources);
-    bool is_source = world.rank() < sources;
-    bool is_target = world.rank() >= sources || world.size() == 1;
+struct bridge_fixture : test::halves {
     mpi_group side{world.split(is_source)};
     std::filesystem::path port = mpi_group(world).all_gather(
         (std::filesystem::temp_directory_path() / ("reshard-port-" + std::to_string(new_token())))

@@ -3,6 +3,7 @@
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/halves.hpp"
 #include "support/rank_tensors.hpp"
 
 #include <reshard/adapt/raw_tensor.hpp>
@@ -24,13 +25,7 @@ using reshard::test::two_layouts;
 namespace {
 
 /// The first half of the ranks has tensors, and the others want them; a single rank does both.
-struct halves_fixture {
-    boost::mpi::communicator world;
-    int sources = std::max(1, world.size() / 2);
-    int targets = std::max(1, world.size() - sources);
-    bool is_source = world.rank() < sources;
-    bool is_target = world.rank() >= sources || world.size() == 1;
-
+struct halves_fixture : test::halves {
     /// The number of a rank of the world on the target side.
     int target_rank() const { return world.size() == 1 ? 0 : world.rank() - sources; }
 };

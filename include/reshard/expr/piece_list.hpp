@@ -228,14 +228,11 @@ public:
     /// True for one piece without offsets and without a reshape: most often all of a tensor.
     constexpr bool is_whole() const { return size_ == 1 && row_.kind == row_kind::whole; }
 
-    /// \name Of its piece
-    /// \pre `is_whole()`
-    /// \{
+    /// \pre `is_whole()`, here and below
     constexpr std::span<index_t const> whole_extent() const {
         return {row(0) + row_.target_shape(), ndim()};
     }
     constexpr permutation whole_order() const { return facts_in(row(0)).order; }
-    /// \}
 
     /// The target boxes alone, to be searched.
     constexpr box_list target_boxes() const {

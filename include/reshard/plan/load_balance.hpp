@@ -6,10 +6,10 @@
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/shard_table.hpp>
 
-#include <boost/assert.hpp>
-
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -48,8 +48,7 @@ struct busiest_load {
 /// \pre `levels` is not empty
 constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_t bytes) {
     std::vector<std::size_t> order(levels.size(), 0);
-    for (std::size_t i = 0; i < order.size(); ++i)
-        order[i] = i;
+    std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return std::pair(levels[a], a) < std::pair(levels[b], b);
     });
@@ -110,9 +109,9 @@ constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
             confined[last] += one.bytes;
     }
     busiest_load result{order.empty() ? 0 : levels[order[0]], 0};
-    index_t sum = 0;
+    index_t sum = 0, vessels = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
-        auto const vessels = static_cast<index_t>(i + 1);
+        ++vessels;
         sum += confined[i];
         result.bound = std::max(result.bound, (sum + vessels - 1) / vessels);
     }
@@ -139,9 +138,6 @@ constexpr busiest_load busiest_link(std::vector<index_t> const& left,
 /// Each load is taken out and poured in again, until no division could be better. Where replicas
 /// are nested, as those of meshes are, once is enough. Numbers are integers: all processes come to
 /// the same.
-///
-/// \par Source a fractional assignment to restricted machines: what the busiest has to carry is at
-///             least what all loads that only some machines can take come to for each of these
 class load_balance {
 public:
     /// \param per_node processes `p / per_node` are one node; 0: each is one
@@ -150,7 +146,8 @@ public:
         : loads_(std::move(loads)),
           per_node_(std::max<holder_t>(per_node, 1)),
           sent_(processes, 0),
-          left_(node_of(processes + per_node_ - 1), 0) {
+          left_(node_of(processes + per_node_ - 1), 0),
+          prices_(left_.size(), 0) {
         for (shared_load const& one : loads_)
             shares_.push_back(std::vector<index_t>(one.senders.size(), 0));
         if (per_node_ > 1)
@@ -167,7 +164,6 @@ public:
     constexpr holder_t node_of(holder_t process) const { return process / per_node_; }
 
     constexpr busiest_load sender() const { return busiest_sender(sent_, loads_); }
-
     constexpr busiest_load link() const { return busiest_link(left_, loads_, per_node_); }
 
 private:
@@ -203,7 +199,6 @@ private:
         std::optional<std::pair<index_t, share_lists>> best;
         if (per_node_ > 1)
             best = {busiest(), shares_};
-        prices_ = std::vector<index_t>(left_.size(), 0);
         for (int i = 0, last = most_sweeps(); i < last; ++i) {
             sweep(i, [&](std::size_t load) { pour_into_senders(load); });
             if (link_has_room() && (!best || busiest() < best->first)) {
@@ -211,7 +206,7 @@ private:
                 if (sender().is_within(1))
                     return;
             }
-            for (std::size_t node = 0; per_node_ > 1 && node < left_.size(); ++node)
+            for (std::size_t node = 0; node < left_.size(); ++node)
                 prices_[node] =
                     std::max<index_t>(0, prices_[node] + (left_[node] - highest_link_) /
                                                              static_cast<index_t>(per_node_));
@@ -224,8 +219,7 @@ private:
     constexpr index_t busiest() const { return *std::max_element(sent_.begin(), sent_.end()); }
 
     constexpr bool link_has_room() const {
-        return per_node_ == 1 ||
-               *std::max_element(left_.begin(), left_.end()) <= highest_link_ + highest_link_ / 100;
+        return *std::max_element(left_.begin(), left_.end()) <= highest_link_ + highest_link_ / 100;
     }
 
     constexpr void set_share(std::size_t i, std::size_t which, index_t bytes) {
@@ -247,8 +241,7 @@ private:
     /// How full a sender is, for a load.
     constexpr index_t level_of(std::size_t i, std::size_t which) const {
         holder_t const process = loads_[i].senders[which];
-        bool const pays = loads_[i].leaves_node && !prices_.empty();
-        return sent_[process] + (pays ? prices_[node_of(process)] : 0);
+        return sent_[process] + (loads_[i].leaves_node ? prices_[node_of(process)] : 0);
     }
 
     constexpr void pour(std::size_t i, places const& at, index_t bytes) {
@@ -272,13 +265,6 @@ private:
         return nodes;
     }
 
-    constexpr places all_of(std::size_t i) const {
-        places all(loads_[i].senders.size(), 0);
-        for (std::size_t which = 0; which < all.size(); ++which)
-            all[which] = which;
-        return all;
-    }
-
     constexpr void pour_into_nodes(std::size_t i) {
         if (!loads_[i].leaves_node)
             return pour_into_senders(i);
@@ -294,7 +280,9 @@ private:
 
     constexpr void pour_into_senders(std::size_t i) {
         take_out(i);
-        pour(i, all_of(i), loads_[i].bytes);
+        places all(loads_[i].senders.size(), 0);
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        pour(i, all, loads_[i].bytes);
     }
 
     std::vector<shared_load> loads_;
@@ -303,7 +291,7 @@ private:
     std::vector<index_t> sent_;   ///< by process
     std::vector<index_t> left_;   ///< by node
     std::vector<index_t> prices_; ///< by node, of its link
-    index_t highest_link_ = 0;
+    index_t highest_link_ = std::numeric_limits<index_t>::max() / 2;
 };
 
 } // namespace reshard::detail

@@ -191,27 +191,14 @@ inline bool gather_joined_sources(mpi_group const& ranks, known_side& side) {
     return false;
 }
 
-/// True where there is a choice of who gives.
-inline bool has_replicas(tensor_shards const& shards) {
-    if (shards.grid())
-        return shards.grid()->replicas() > 1;
-    if (shards.grids())
-        return std::ranges::any_of(shards.grids()->recipe(),
-                                   [](flat_grid const& one) { return one.replicas() > 1; });
-    shard_index const index(shards);
-    for (std::size_t i = 0; i < index.size(); ++i)
-        if (index.replicas(i) > 1)
-            return true;
-    return false;
-}
-
 /// The nodes that are there, where they matter.
 ///
 /// \par Collective every rank of the group, in the same order
 inline plan_options nodes_for(layout const& source, mpi_group const& ranks,
                               holder_t processes_per_node) {
-    bool const matters = std::ranges::any_of(
-        source.spreads, [](tensor_spread const& spread) { return has_replicas(spread.view()); });
+    bool const matters = std::ranges::any_of(source.spreads, [](tensor_spread const& spread) {
+        return shard_index(spread.view()).most_replicas() > 1;
+    });
     return matters ? with_nodes(ranks, processes_per_node)
                    : plan_options{.processes_per_node = processes_per_node};
 }
