@@ -87,7 +87,7 @@ RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& pa
 /// What a port file says.
 ///
 /// \throws error with errc::corrupt_file
-RESHARD_DECL port_content content_of(port_bytes const& port);
+RESHARD_DECL port_content read_content(port_bytes const& port);
 
 /// A port file that this process has written. It is removed at the end, unless another one has
 /// taken its place.

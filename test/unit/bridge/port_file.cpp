@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read_and_goes_with_its_writer) {
         auto const read = read_port(path);
         BOOST_TEST_REQUIRE(read.has_value());
         BOOST_TEST(read->head.token == 77u);
-        BOOST_TEST((content_of(*read) == some_content()));
+        BOOST_TEST((read_content(*read) == some_content()));
         BOOST_TEST(read_port_head(path)->token == 77u);
         BOOST_TEST(!std::filesystem::exists(path->string() + ".new"));
     }
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(what_a_writer_that_was_killed_has_left_does_not_matter) {
     port_path const path;
     std::ofstream(path->string() + ".new") << "half a";
     written_port const written(path, some_content(), 1, 0);
-    BOOST_TEST((content_of(*read_port(path)) == some_content()));
+    BOOST_TEST((read_content(*read_port(path)) == some_content()));
     BOOST_TEST(!std::filesystem::exists(path->string() + ".new"));
 }
 

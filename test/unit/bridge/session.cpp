@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(what_contradicts_itself_is_refused) {
     one_rank rank;
     port_bytes const port = *read_port(path);
     auto const with = [&](auto change) {
-        port_content content = content_of(port);
+        port_content content = read_content(port);
         change(content);
         return port_bytes{port.head, content_bytes(content)};
     };

@@ -157,7 +157,7 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
                 fail(errc::deadline, path_.string(), ": waited ",
                      seconds_text(how_.deadline.seconds), " for the port file of a source; ",
                      port ? "the one that is there is of " +
-                                state_of(content_of(*port).control.maker, false)
+                                state_of(read_content(*port).control.maker, false)
                           : "there is none",
                      "; start the source, with this path");
         }
@@ -215,7 +215,7 @@ RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
         if (!head || head->token == session_->token() || head->token == gone_)
             return;
         auto found = read_port(path_);
-        if (found && !has_ended(content_of(*found).control.maker))
+        if (found && !has_ended(read_content(*found).control.maker))
             port = std::move(found);
     });
     return port;

@@ -96,7 +96,7 @@ RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& pa
     return read;
 }
 
-RESHARD_DECL port_content content_of(port_bytes const& port) {
+RESHARD_DECL port_content read_content(port_bytes const& port) {
     return content_from<port_content>(port.content, "port file");
 }
 
@@ -124,7 +124,7 @@ inline std::uint64_t take_over(std::filesystem::path const& path) {
     attempt([&] { // what is damaged is replaced
         begun = head_of(path, *file).begun;
         if (auto const port = read_port(path))
-            remove_segments(content_of(*port));
+            remove_segments(read_content(*port));
     });
     return begun;
 }

@@ -15,7 +15,7 @@ namespace reshard::detail {
 
 RESHARD_DECL bridge_session::bridge_session(port_bytes const& port, target_sets const& wanted,
                                             bridge_options const& how)
-    : token_(port.head.token), content_(content_of(port)) {
+    : token_(port.head.token), content_(read_content(port)) {
     open_source();
     plan_for(wanted, how);
     bind();
