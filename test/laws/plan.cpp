@@ -2,11 +2,10 @@
 
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
-#include <reshard/plan/problem.hpp>
 #include <reshard/plan/verify.hpp>
 
-#include "oracle/generate.hpp"
 #include "support/experiment.hpp"
+#include "support/planned_scenario.hpp"
 #include "support/resolved.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -17,38 +16,11 @@
 
 using namespace reshard;
 using namespace reshard::detail;
+using reshard::test::for_each_program;
+using reshard::test::planned;
 using reshard::test::resolved;
 
 BOOST_AUTO_TEST_SUITE(laws_plan)
-
-namespace {
-
-/// A scenario as a problem, with what the problem refers to.
-struct planned {
-    explicit planned(oracle::scenario const& all)
-        : source(test::source_layout(all)),
-          target(test::target_layout(all)),
-          program(test::mapping_of(all)),
-          problem(problem_of(program, source, target)) {}
-
-    layout source;
-    layout target;
-    mapping program;
-    plan_problem problem;
-};
-
-template <class Law>
-void for_each_program(std::uint64_t count, Law&& law) {
-    for (std::uint64_t seed = 0; seed < count; ++seed) {
-        oracle::scenario const all = oracle::generator(seed).make();
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
-            planned const one(all);
-            law(one);
-        }
-    }
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(every_plan_writes_every_element_once) {
     for_each_program(test::program_count, [](planned const& one) {

@@ -198,6 +198,39 @@ void compare_on_node(node_exchange how) {
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(relayed_programs_do_what_the_oracle_does) {
+    boost::mpi::communicator const world;
+    shared_arena const arena(world, 1 << 20);
+    std::int64_t differences = 0;
+    std::int64_t relayed = 0;
+    for (std::uint64_t seed = 0; seed < test::program_count; seed += 3 * stride()) {
+        bool const has_arena = seed % 4 == 3;
+        mixed_memory memory(has_arena ? arena.resource() : std::pmr::get_default_resource());
+        oracle::scenario const all = oracle::generator(seed, world.size()).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
+            rank_experiment one(all, world.rank(), &memory);
+            shared_arena const* const used = has_arena ? &arena : nullptr;
+            // In messages, in rings, and in arenas; each rank a node, and nodes of two and three.
+            one.run_with(
+                world, test::mapping_of(all),
+                {.processes_per_node = static_cast<holder_t>(1 + seed / 4 % 3),
+                 .relays = true,
+                 .on_node = seed % 2 == 0 ? node_exchange::messages : node_exchange::rings},
+                {used, used});
+            relayed += one.cost.bytes_relayed;
+            if (auto const where = one.difference()) {
+                ++differences;
+                BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
+            }
+        }
+    }
+    auto const sum = [&](std::int64_t number) {
+        return boost::mpi::all_reduce(world, number, std::plus<>());
+    };
+    BOOST_TEST(sum(differences) == 0);
+    BOOST_TEST((sum(relayed) > 0) == (world.size() > 2));
+}
+
 BOOST_AUTO_TEST_CASE(through_rings_programs_do_what_the_oracle_does) {
     compare_on_node(node_exchange::rings);
 }

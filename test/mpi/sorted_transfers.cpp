@@ -1,8 +1,16 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/mpi/node_reach.hpp>
+#include <reshard/plan/make_plan.hpp>
+
+#include "support/planned_scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -40,17 +48,57 @@ BOOST_AUTO_TEST_CASE(each_transfer_is_with_its_peer_in_order) {
 BOOST_AUTO_TEST_CASE(the_nearest_peer_comes_first) {
     plan const all = six_transfers();
     auto const sorted = detail::sort_by_peer(all, 1, 4);
-    auto const lanes = detail::rotated_lanes(all, sorted.to, {1, 1});
+    auto const lanes = detail::rotated_lanes(all, sorted.to, {}, {1, 1});
     BOOST_TEST(lanes.size() == 2u);
     BOOST_TEST(lanes[0].peer == 2);
     BOOST_TEST(lanes[1].peer == 0);
-    BOOST_TEST(detail::rotated_lanes(all, sorted.to, {1, -1})[0].peer == 0);
+    BOOST_TEST(detail::rotated_lanes(all, sorted.to, {}, {1, -1})[0].peer == 0);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_and_messages_are_counted) {
     plan const all = six_transfers();
     BOOST_TEST(
         (detail::cost_of(all, detail::sort_by_peer(all, 1, 4)) == process_cost{4, 12, 8, 1, 2}));
+}
+
+namespace {
+
+/// The chunks between two ranks in one direction: the bytes of each, and its turn.
+std::vector<std::pair<std::size_t, index_t>> chunks_with(int peer, std::vector<lane> const& lanes) {
+    std::size_t longest = 0;
+    for (lane const& one : lanes)
+        longest = std::max(longest, one.first_turn + one.chunks.size());
+    std::vector<std::pair<std::size_t, index_t>> chunks;
+    for (std::size_t turn = 0; turn < longest; ++turn)
+        for (lane const& one : lanes)
+            if (one.peer == peer && turn >= one.first_turn &&
+                turn - one.first_turn < one.chunks.size())
+                chunks.emplace_back(turn, one.chunks[turn - one.first_turn].bytes);
+    return chunks;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(sender_and_receiver_have_the_same_chunks_in_the_same_turns) {
+    test::for_each_program(test::trials(300), [](test::planned const& one) {
+        int const ranks = static_cast<int>(std::max(one.source.holders, one.target.holders));
+        for (holder_t const per_node : {0u, 2u, 3u}) {
+            std::vector<std::vector<lane>> sends, receives;
+            for (int rank = 0; rank < ranks; ++rank) {
+                holder_set const me({static_cast<holder_t>(rank)});
+                plan const mine = make_plan(one.problem, {me, me},
+                                            {.processes_per_node = per_node, .relays = true});
+                auto const sorted = detail::sort_by_peer(mine, rank, ranks);
+                sends.push_back(rotated_lanes(mine, sorted.to, sorted.relays_to, {rank, 1, 16}));
+                receives.push_back(
+                    rotated_lanes(mine, sorted.from, sorted.relays_from, {rank, -1, 16}));
+            }
+            for (int from = 0; from < ranks; ++from)
+                for (int to = 0; to < ranks; ++to)
+                    BOOST_TEST((chunks_with(to, sends[static_cast<std::size_t>(from)]) ==
+                                chunks_with(from, receives[static_cast<std::size_t>(to)])));
+        }
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

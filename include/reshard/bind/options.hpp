@@ -217,6 +217,10 @@ struct options {
     /// have equally many ranks one behind the other. Of several ranks that hold the same elements,
     /// one on the same node gives them.
     holder_t processes_per_node = 0;
+    /// What several ranks on other nodes want from one leaves it once, and they pass it on chunk by
+    /// chunk, from their targets. Not where tensors are filled in rounds, nor where `gather_up_to`
+    /// keeps ranks from knowing what others want.
+    bool relays = false;
     /// Patterns of target keys whose shapes may differ from what the source has or the program
     /// yields (see `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> shape_mismatch = {};
@@ -255,8 +259,8 @@ struct options {
 
     /// What ranks compare before they do anything; programs have digests of their own.
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.memory_budget, self.processes_per_node, self.shape_mismatch, self.gather_up_to,
-              self.on_node, self.needs);
+        visit(self.memory_budget, self.processes_per_node, self.relays, self.shape_mismatch,
+              self.gather_up_to, self.on_node, self.needs);
     }
 };
 

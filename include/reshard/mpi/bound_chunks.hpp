@@ -60,10 +60,21 @@ RESHARD_DECL std::vector<chunk> chunks_of(plan const& whole,
 /// \pre the packet is one of the chunk's
 RESHARD_DECL box region_of(plan const& whole, chunk const& all, packet const& one);
 
-/// What a process sends to or receives from one other, in order.
+/// What a process sends to or receives from one other, in order: by the way of one tree, or without
+/// any.
 struct lane {
+    static constexpr std::uint32_t no_tree = 0xffffffff;
+
     int peer = 0;
     std::vector<chunk> chunks;
+    /// The turn of its first chunk: as often as it was passed on before, so that what brings a chunk
+    /// has its turn before what passes it on.
+    std::size_t first_turn = 0;
+    std::uint32_t tree = no_tree;
+    /// The number, among chunks that this process passes on, of its first.
+    std::size_t first_relayed = not_relayed;
+
+    static constexpr std::size_t not_relayed = static_cast<std::size_t>(-1);
 };
 
 /// One packet: which copy, from or to which address, and where in the chunk.
@@ -83,9 +94,10 @@ struct bound_chunk {
     Byte* direct = nullptr;
     std::size_t first = 0;
     std::size_t last = 0;
+    std::size_t relayed = lane::not_relayed; ///< its number among those that are passed on
 };
 
-/// One direction: chunks by their number within a lane, then in the order of lanes.
+/// One direction: chunks by their turn within a lane, then in the order of lanes.
 template <class Byte>
 struct bound_chunks {
     std::vector<bound_chunk<Byte>> chunks;
@@ -155,16 +167,19 @@ private:
         std::size_t longest = 0;
         std::size_t packets = 0;
         for (lane const& one : lanes) {
-            longest = std::max(longest, one.chunks.size());
+            longest = std::max(longest, one.first_turn + one.chunks.size());
             for (chunk const& part : one.chunks)
                 packets += part.packets.size() > 1 || !may_be_direct_ ? part.packets.size() : 0;
         }
         bound.packets.reserve(packets);
-        for (std::size_t i = 0; i < longest; ++i)
+        for (std::size_t turn = 0; turn < longest; ++turn)
             for (lane const& one : lanes)
-                if (i < one.chunks.size()) {
+                if (std::size_t const i = turn - one.first_turn;
+                    turn >= one.first_turn && i < one.chunks.size()) {
                     bound.chunks.push_back({one.peer, static_cast<int>(one.chunks[i].bytes),
                                             nullptr, bound.packets.size(), bound.packets.size()});
+                    if (one.first_relayed != lane::not_relayed)
+                        bound.chunks.back().relayed = one.first_relayed + i;
                     bind_chunk(one.chunks[i], end, bound);
                 }
         return bound;
@@ -196,6 +211,13 @@ private:
                     [](bound_packet<Byte> const& one) { return one.memory; });
     }
 
+    /// The transfer that brings what this process passes on, or null.
+    transfer const* input_of(packet const& one) const {
+        relay const* const step = find_relay(bound_.whole.relays, one.transfer);
+        return step && step->input != relay::no_input ? &bound_.whole.transfers[step->input]
+                                                      : nullptr;
+    }
+
     template <class Byte>
     static constexpr bool is_source = std::is_const_v<Byte>;
 
@@ -203,8 +225,10 @@ private:
     template <class Byte>
     element_conversion conversion_at(packet const& one) const {
         transfer const& moved = bound_.whole.transfers[one.transfer];
-        element_conversion const all = conversion_of(bound_.whole, moved);
         data_type const target = bound_.whole.target_dtypes[moved.target_key];
+        if (is_source<Byte> && input_of(one))
+            return {target, {}};
+        element_conversion const all = conversion_of(bound_.whole, moved);
         bool const casts_at_source = wire_dtype(bound_.whole, moved) == target;
         if (is_source<Byte> == casts_at_source)
             return all;

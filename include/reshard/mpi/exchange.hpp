@@ -107,6 +107,7 @@ struct process_transfers {
     std::vector<node_transfer> on_node = {};
     std::vector<ring_transfers> through_rings = {};
     std::vector<yielding_barrier> meetings = {}; ///< of the ranks whose memory others reach
+    std::size_t relayed = 0;                     ///< chunks that this process passes on
 };
 
 /// The moving of a bound plan over a communicator.
@@ -115,7 +116,8 @@ struct process_transfers {
 /// in staging memory. They start in the order of (number within the lane, step), where step `k`
 /// goes to rank + k and comes from rank - k: both ends of a chunk give it the same place. Of all
 /// chunks that are not finished the earliest is therefore started at both ends, with memory that no
-/// later chunk can take from it; so the exchange cannot deadlock.
+/// later chunk can take from it; so the exchange cannot deadlock. A chunk that is passed on has a
+/// later number than the one that brings it, and starts when that one has arrived.
 ///
 /// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes`: 8 MiB; and in each
 ///            direction no more than what travels, as `staging_of` has it
@@ -152,6 +154,9 @@ private:
     /// Starts all that can be started.
     void post();
 
+    /// True where the next chunk to send is in memory: not still to come, to be passed on.
+    bool has_next() const;
+
     void receive(std::size_t slot);
 
     void send(std::size_t slot);
@@ -173,6 +178,7 @@ private:
     std::vector<yielding_barrier> meetings_;
     chunk_window<std::byte const> outgoing_;
     chunk_window<std::byte> incoming_;
+    std::vector<bool> arrived_; ///< of the chunks that are passed on
     std::vector<MPI_Request> requests_ =
         std::vector<MPI_Request>(2 * in_flight, MPI_REQUEST_NULL); ///< receives, then sends
     int pending_ = 0;

@@ -18,11 +18,21 @@
 
 namespace reshard::detail {
 
-/// The transfers of one process by peer, and those that stay.
+/// What this process gives one other, or gets from it, as part of a tree.
+struct relay_transfers {
+    std::uint32_t tree = 0; ///< of the plan's
+    int peer = 0;
+    std::uint32_t depth = 0; ///< how often it was passed on before
+    std::vector<std::uint32_t> numbers;
+};
+
+/// The transfers of one process by peer, those that are relayed by tree, and those that stay.
 struct sorted_transfers {
     std::vector<std::vector<std::uint32_t>> to;
     std::vector<std::vector<std::uint32_t>> from;
     std::vector<std::uint32_t> local;
+    std::vector<relay_transfers> relays_to = {};
+    std::vector<relay_transfers> relays_from = {};
 };
 
 RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size);
@@ -34,10 +44,18 @@ struct lane_order {
     index_t limit = chunk_bytes; ///< of a chunk, equal at both ends
 };
 
-/// One lane a peer, those nearest in the direction of `step` first.
+/// One lane a peer, those nearest in the direction of `step` first; behind it those of its trees, in
+/// an order that both ends have.
 RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
                                              std::vector<std::vector<std::uint32_t>> const& by_peer,
+                                             std::vector<relay_transfers> const& relays,
                                              lane_order const& order);
+
+/// Lets chunks that a process passes on wait for those that bring them.
+///
+/// \return how many are waited for
+/// \pre    lanes of a tree have the same chunks
+RESHARD_DECL std::size_t link_relays(std::vector<lane>& sends, std::vector<lane>& receives);
 
 /// The bytes of some transfers, as they travel.
 RESHARD_DECL index_t bytes_of(plan const& whole, std::vector<std::uint32_t> const& numbers);

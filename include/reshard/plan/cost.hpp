@@ -30,6 +30,7 @@ struct process_cost {
     index_t messages_out = 0;
     index_t bytes_node_in = 0; ///< through memory that ranks of a node share, without messages
     index_t bytes_node_out = 0;
+    index_t bytes_relayed = 0; ///< of `bytes_out`, those that it got before, and passes on
 
     constexpr process_cost& operator+=(process_cost const& more) {
         bytes_in += more.bytes_in;
@@ -39,6 +40,7 @@ struct process_cost {
         messages_out += more.messages_out;
         bytes_node_in += more.bytes_node_in;
         bytes_node_out += more.bytes_node_out;
+        bytes_relayed += more.bytes_relayed;
         return *this;
     }
 
@@ -48,6 +50,8 @@ struct process_cost {
 /// The cost of a whole plan.
 struct plan_cost {
     index_t transfers = 0;
+    index_t relays =
+        0; ///< transfers that another one than their source gives, which passes them on
     index_t messages = 0;
     index_t bytes = 0; ///< all that is written, moved within a process or between two
     index_t bytes_local = 0;
@@ -71,7 +75,11 @@ struct flow {
     holder_t target = 0;
     index_t bytes = 0;
     index_t count = 1;
-    bool is_rest = false; ///< of a pair of shards that is counted already: several give it
+    bool is_rest = false;         ///< of a pair of shards that is counted already: several give it
+    std::uint32_t tree = no_tree; ///< of what is relayed
+    std::uint32_t place = 0;      ///< of the target in the tree
+
+    static constexpr std::uint32_t no_tree = 0xffffffff;
 
     constexpr bool operator==(flow const&) const = default;
 };
@@ -126,6 +134,10 @@ public:
         }
         cost_.by_process[one.target].bytes_in += bytes;
         cost_.by_process[one.source].bytes_out += bytes;
+        if (one.tree != flow::no_tree && one.place > 0) {
+            cost_.relays += one.count;
+            cost_.by_process[one.source].bytes_relayed += bytes;
+        }
         pairs_.push_back(std::uint64_t{one.source} << 32 | one.target);
         if (pairs_.size() >= 2 * distinct_ + (1 << 16))
             keep_distinct();
@@ -167,11 +179,18 @@ private:
 constexpr plan_cost cost_of(plan const& whole, holder_t processes,
                             plan_options const& options = {}) {
     detail::cost_counter counter(processes);
-    for (transfer const& t : whole.transfers) {
+    for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
+        transfer const& t = whole.transfers[i];
         holder_t const target = options.process_of(t.target_holder);
         bool const stays = t.source_holder == detail::no_holder || options.shared_sources;
-        counter.add({stays ? target : options.process_of(t.source_holder), target,
-                     detail::wire_bytes(whole, t)});
+        detail::relay const* const step = detail::find_relay(whole.relays, i);
+        detail::flow one{stays ? target : options.process_of(detail::sender_of(whole, t, step)),
+                         target, detail::wire_bytes(whole, t)};
+        if (step) {
+            one.tree = step->tree;
+            one.place = step->place;
+        }
+        counter.add(one);
     }
     return std::move(counter).cost();
 }

@@ -7,6 +7,7 @@
 #include <reshard/plan/giver_classes.hpp>
 #include <reshard/plan/givers.hpp>
 #include <reshard/plan/make_patterns.hpp>
+#include <reshard/plan/relay_finder.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -62,6 +63,7 @@ public:
           is_balanced_(detail::can_balance(problem, options_, sources_)),
           turns_(problem, options_, sources_, targets_, !is_balanced_),
           givers_(problem, options_, sources_, turns_),
+          relays_(problem, options_, sources_, targets_, turns_),
           patterns_(detail::find_patterns(problem, {}, options_, sources_, targets_, is_balanced_)),
           source_places_(detail::held_alike(sources_.kinds())),
           target_places_(detail::held_alike(targets_)) {
@@ -90,6 +92,13 @@ public:
     constexpr index_t count(std::size_t kind) const { return counts_[kind]; }
     /// One of the target tensors of that kind.
     constexpr std::uint32_t example(std::size_t kind) const { return kinds_.representative[kind]; }
+
+    /// The tree of flows that are relayed, by its number.
+    ///
+    /// \pre `for_each` has named it
+    constexpr detail::relay_tree const& tree(std::uint32_t number) const {
+        return relays_.tree(number);
+    }
 
     /// What is sent, by who could send it.
     constexpr std::vector<detail::shared_load> loads() const {
@@ -126,7 +135,11 @@ public:
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& place, index_t bytes) {
             holder_t const taker =
                 options_.process_of(problem_.targets[t].shards.holder(place.target_shard));
-            visit(detail::flow{process_of_giver(t, cut, taker), taker, bytes, 1, place.is_rest});
+            if (auto const relayed = relays_.find(t, place))
+                visit(relayed_flow(*relayed, taker, bytes, place.is_rest));
+            else
+                visit(
+                    detail::flow{process_of_giver(t, cut, taker), taker, bytes, 1, place.is_rest});
         });
     }
 
@@ -148,6 +161,21 @@ private:
             return taker;
         return options_.process_of(
             problem_.sources[source].shards.holder(givers_(patterns_, t, cut).shard));
+    }
+
+    /// A flow of a tree: from the taker that passes it on, unless it is the first.
+    constexpr detail::flow relayed_flow(detail::relay_place const& at, holder_t taker,
+                                        index_t bytes, bool is_rest) const {
+        detail::relay_tree const& tree = relays_.tree(at.tree);
+        std::uint32_t const parent = step_of(tree, at.place).parent;
+        bool const is_first = parent == detail::relay_step::no_parent;
+        return {options_.process_of(is_first ? tree.source : tree.takers[parent]),
+                taker,
+                bytes,
+                1,
+                is_rest,
+                at.tree,
+                at.place};
     }
 
     constexpr data_type wire(std::uint32_t t, std::size_t piece) const {
@@ -174,6 +202,7 @@ private:
         for (std::size_t i = 0; i < pieces_of(t); ++i) {
             digest.add(place_of_source(t, i));
             digest.add(static_cast<std::uint64_t>(bits(wire(t, i))));
+            digest.add(std::uint64_t{is_wire_type(t, i)});
         }
         return digest.value();
     }
@@ -185,9 +214,14 @@ private:
             return false;
         for (std::size_t i = 0; i < pieces_of(a); ++i)
             if (place_of_source(a, i) != place_of_source(b, i) ||
-                bits(wire(a, i)) != bits(wire(b, i)))
+                bits(wire(a, i)) != bits(wire(b, i)) || is_wire_type(a, i) != is_wire_type(b, i))
                 return false;
         return true;
+    }
+
+    /// What is relayed depends on.
+    constexpr bool is_wire_type(std::uint32_t t, std::size_t piece) const {
+        return wire(t, piece) == problem_.targets[t].dtype;
     }
 
     /// What givers of a tensor depend on beside who holds it.
@@ -223,6 +257,7 @@ private:
     bool is_balanced_;
     detail::target_turns turns_;
     detail::giver_finder givers_;
+    mutable detail::relay_finder relays_; ///< remembers what it has found
     detail::pattern_plan patterns_;
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;

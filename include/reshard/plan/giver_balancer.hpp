@@ -24,7 +24,7 @@ inline constexpr std::size_t most_balanced_transfers = std::size_t{1} << 17;
 /// constant is not balanced.
 constexpr bool can_balance(plan_problem const& problem, plan_options const& options,
                            source_indices const& sources) {
-    if (std::is_constant_evaluated() || options.shared_sources ||
+    if (std::is_constant_evaluated() || options.shared_sources || options.relays ||
         options.replicas != replica_choice::balanced || !sources.have_replicas())
         return false;
     std::size_t transfers = 0;

@@ -110,6 +110,9 @@ struct plan_options {
     holder_t processes_per_node = 0;
     /// Whoever plans the same transfers needs the same choice.
     replica_choice replicas = replica_choice::balanced;
+    /// What several processes on other nodes want from one leaves it once, and they pass it on.
+    /// Where several could give, they take turns.
+    bool relays = false;
 
     constexpr holder_t process_of(holder_t holder) const {
         return processes == 0 ? holder : holder % processes;
@@ -121,7 +124,8 @@ struct plan_options {
     }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.processes, self.shared_sources, self.processes_per_node, self.replicas);
+        visit(self.processes, self.shared_sources, self.processes_per_node, self.replicas,
+              self.relays);
     }
 
     constexpr bool operator==(plan_options const&) const = default;

@@ -3,11 +3,10 @@
 #ifndef RESHARD_PLAN_PLAN_HPP
 #define RESHARD_PLAN_PLAN_HPP
 
-#include <reshard/core/axis_joins.hpp>
-#include <reshard/core/index_rows.hpp>
 #include <reshard/core/short_list.hpp>
-#include <reshard/expr/piece.hpp>
 #include <reshard/layout/shard_table.hpp>
+#include <reshard/plan/pattern.hpp>
+#include <reshard/plan/relays.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -24,116 +23,6 @@ namespace detail {
 
 /// The source holder of a transfer that needs none: zeros.
 inline constexpr holder_t no_holder = 0xffffffff;
-
-/// One box of a source tensor that is one box of a target tensor.
-///
-/// The axes of both are made of the same factors, as those of a `piece` are.
-///
-/// \par Units elements, in global coordinates; `extent` in the order of the target's factors
-struct cut {
-    permutation order; ///< target factor `j` is source factor `order[j]`
-    index_vector source_offset;
-    index_vector target_offset;
-    index_vector extent;
-    axis_joins joins = {};
-
-    constexpr std::size_t ndim() const { return target_offset.size(); }
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.order, self.source_offset, self.target_offset, self.extent, self.joins);
-    }
-
-    constexpr box target_box() const {
-        return {target_offset, joined_extents(extent, joins.target)};
-    }
-    constexpr box source_box() const {
-        return {source_offset, joined_extents(order.undo(extent), joins.source)};
-    }
-    constexpr bool operator==(cut const&) const = default;
-};
-
-/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are
-///         none, or the order of axes is not one of theirs
-constexpr void validate(cut const& part) {
-    check_factors(part.order, part.extent, part.joins);
-    if (!is_sound(part.target_box()) || !is_sound(part.source_box()))
-        fail(errc::bad_layout, "it has a cut of the extents ", part.extent, " from ",
-             part.source_offset, " to ", part.target_offset);
-}
-
-/// Geometry alone: cuts without names, types or holders, so that equal layers share one pattern.
-class pattern {
-public:
-    constexpr pattern() = default;
-    constexpr explicit pattern(std::size_t ndim)
-        : source_offsets_(ndim), target_offsets_(ndim), extents_(ndim) {}
-
-    constexpr std::size_t size() const { return orders_.size(); }
-    constexpr std::size_t ndim() const { return extents_.ndim(); }
-
-    /// \pre `i < size()`
-    constexpr cut operator[](std::size_t i) const {
-        if (factor_row const* const row = factors_.find(i))
-            return {orders_[i], row->source_offset, target_offsets_[i], row->extent, row->joins};
-        return {orders_[i], source_offsets_[i], target_offsets_[i], extents_[i]};
-    }
-
-    /// \pre `i < size()`
-    constexpr index_vector target_offset(std::size_t i) const { return target_offsets_[i]; }
-    constexpr index_vector extent(std::size_t i) const {
-        factor_row const* const row = factors_.find(i);
-        return row ? row->extent : extents_[i];
-    }
-
-    constexpr void reserve(std::size_t cuts) {
-        orders_.reserve(cuts);
-        source_offsets_.reserve(cuts);
-        target_offsets_.reserve(cuts);
-        extents_.reserve(cuts);
-    }
-
-    /// \pre `geometry.target_offset.size() == ndim()`
-    constexpr void push_back(cut const& geometry) {
-        bool const has_factors = geometry.joins.any();
-        index_vector const none = index_vector::filled(ndim(), 0);
-        if (has_factors)
-            factors_.push_back({static_cast<std::uint32_t>(size()), geometry.joins, geometry.extent,
-                                geometry.source_offset});
-        orders_.push_back(geometry.order);
-        source_offsets_.push_back(has_factors ? none : geometry.source_offset);
-        target_offsets_.push_back(geometry.target_offset);
-        extents_.push_back(has_factors ? none : geometry.extent);
-    }
-
-    /// True where no reshape has touched a cut: all of them take the same place.
-    constexpr bool is_uniform() const { return factors_ == factor_rows(); }
-
-    /// Writes another cut in the place of one.
-    ///
-    /// \pre `i < size()`, and `is_uniform()` with that cut
-    constexpr void assign(std::size_t i, cut const& geometry) {
-        orders_[i] = geometry.order;
-        source_offsets_.assign(i, geometry.source_offset);
-        target_offsets_.assign(i, geometry.target_offset);
-        extents_.assign(i, geometry.extent);
-    }
-
-    /// The memory that it takes.
-    ///
-    /// \par Units bytes
-    constexpr std::size_t bytes() const {
-        return orders_.capacity() * sizeof(permutation) + source_offsets_.bytes() +
-               target_offsets_.bytes() + extents_.bytes() + factors_.bytes();
-    }
-
-    constexpr bool operator==(pattern const&) const = default;
-
-private:
-    std::vector<permutation> orders_;
-    index_rows source_offsets_;
-    index_rows target_offsets_;
-    index_rows extents_;
-    factor_rows factors_; ///< of the cuts that a reshape has touched
-};
 
 } // namespace detail
 
@@ -171,10 +60,12 @@ struct plan {
     std::vector<detail::pattern> patterns;
     std::vector<detail::cast_chain> chains;
     std::vector<transfer> transfers;
+    std::vector<detail::relay_tree> trees = {};
+    std::vector<detail::relay> relays = {}; ///< by transfer; others come from their source directly
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source_dtypes, self.target_dtypes, self.pattern_of, self.patterns, self.chains,
-              self.transfers);
+              self.transfers, self.trees, self.relays);
     }
 
     constexpr bool operator==(plan const&) const = default;
@@ -203,6 +94,36 @@ constexpr char const* transfer_fault(plan const& whole, transfer const& part) {
                    whole.target_dtypes[part.target_key]
                ? nullptr
                : "casts that do not lead to the target's data type";
+}
+
+/// What keeps `step` from being a relay of `whole`, or nothing.
+constexpr char const* relay_fault(plan const& whole, relay const& step) {
+    if (step.transfer >= whole.transfers.size())
+        return "of a transfer that there is not";
+    if (step.tree >= whole.trees.size())
+        return "of a tree that there is not";
+    std::vector<holder_t> const& takers = whole.trees[step.tree].takers;
+    if (step.place >= takers.size() ||
+        takers[step.place] != whole.transfers[step.transfer].target_holder)
+        return "to a holder that is not at its place";
+    if (whole.trees[step.tree].source != whole.transfers[step.transfer].source_holder)
+        return "from another source than its tree";
+    if (step.input != relay::no_input && step.input >= whole.transfers.size())
+        return "of what no transfer brings";
+    return nullptr;
+}
+
+/// \throws error with errc::bad_layout
+constexpr void check_relays(plan const& whole) {
+    for (relay_tree const& tree : whole.trees)
+        if (tree.branches == 0)
+            fail(errc::bad_layout, "it has a tree of relays without branches");
+    for (std::size_t i = 0; i < whole.relays.size(); ++i) {
+        if (char const* const fault = relay_fault(whole, whole.relays[i]))
+            fail(errc::bad_layout, "it has a relay ", fault);
+        if (i > 0 && whole.relays[i - 1].transfer >= whole.relays[i].transfer)
+            fail(errc::bad_layout, "it has relays out of order");
+    }
 }
 
 /// The number of a chain; a new one is added.
@@ -241,9 +162,20 @@ constexpr void validate(plan const& whole) {
     if (!std::is_sorted(whole.transfers.begin(), whole.transfers.end(),
                         [&](auto const& a, auto const& b) { return place(a) < place(b); }))
         fail(errc::bad_layout, "it has transfers out of order");
+    detail::check_relays(whole);
 }
 
 namespace detail {
+
+/// Who sends a transfer: its source, or a target holder that passes it on.
+///
+/// \param step the relay of the transfer, null where there is none
+constexpr holder_t sender_of(plan const& whole, transfer const& t, relay const* step) {
+    std::uint32_t const parent =
+        step ? step_of(whole.trees[step->tree], step->place).parent : relay_step::no_parent;
+    return parent == relay_step::no_parent ? t.source_holder
+                                           : whole.trees[step->tree].takers[parent];
+}
 
 /// The geometry of one transfer.
 ///

@@ -77,7 +77,8 @@ RESHARD_DECL std::string name(simulation::link const& one);
 RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over);
 
 /// The same of a plan, in which all that one process gives another is one flow, and all begin at
-/// once; `ended` is by source, then by target.
+/// once; `ended` is by source, then by target. What is relayed is a flow for each place of a tree,
+/// by tree and behind the others, that begins when the first chunk of 1 MiB has arrived.
 ///
 /// \pre `flows.options().process_of(h) < processes` for every holder `h`
 /// \throws error with errc::overflow when the bytes of two processes do not fit 64 bits; see also

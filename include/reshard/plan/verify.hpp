@@ -21,9 +21,9 @@ namespace reshard {
 namespace detail {
 
 /// What is wrong with a plan: elements of a target shard that are written never, or twice, or that
-/// the shard does not have.
+/// the shard does not have; or that are passed on by a holder that does not get them.
 struct plan_fault {
-    enum class kind { missing, twice, outside } what{};
+    enum class kind { missing, twice, outside, not_relayed } what{};
     key_id target_key = 0;
     std::uint32_t target_shard = 0;
     box where; ///< of the target tensor
@@ -70,12 +70,49 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
     return std::nullopt;
 }
 
+/// True where `input` brings all that `t` passes on, to the holder that does, in the type in which it
+/// is passed on.
+constexpr bool brings(plan const& whole, transfer const& input, transfer const& t) {
+    cut const given = cut_of(whole, input), wanted = cut_of(whole, t);
+    return input.target_key == t.target_key && input.source_key == t.source_key &&
+           input.chain == t.chain && given.target_box() == wanted.target_box() &&
+           given.source_box() == wanted.source_box() && given.extent == wanted.extent &&
+           given.joins == wanted.joins && wire_dtype(whole, t) == whole.target_dtypes[t.target_key];
+}
+
+/// True where a transfer gets its elements from one that is its input.
+constexpr bool is_relayed(plan const& whole, relay const& one) {
+    relay_tree const& tree = whole.trees[one.tree];
+    std::uint32_t const parent = step_of(tree, one.place).parent;
+    if (parent == relay_step::no_parent)
+        return true;
+    if (one.input == relay::no_input)
+        return false;
+    relay const* const before = find_relay(whole.relays, one.input);
+    return before && before->tree == one.tree && before->place == parent &&
+           brings(whole, whole.transfers[one.input], whole.transfers[one.transfer]);
+}
+
+/// The first transfer that nobody passes on, among those whose senders are in `senders`.
+constexpr std::optional<plan_fault> find_relay_fault(plan const& whole, holder_set const& senders) {
+    for (relay const& one : whole.relays) {
+        transfer const& t = whole.transfers[one.transfer];
+        bool const is_of_others =
+            step_of(whole.trees[one.tree], one.place).parent != relay_step::no_parent &&
+            !senders.contains(sender_of(whole, t, &one));
+        if (!is_of_others && !is_relayed(whole, one))
+            return plan_fault{plan_fault::kind::not_relayed, t.target_key, t.target_shard,
+                              cut_of(whole, t).target_box()};
+    }
+    return std::nullopt;
+}
+
 } // namespace detail
 
 /// The first wanted shard that `whole` does not write exactly once, or nothing.
 ///
-/// Looks at the written boxes only, not at how the plan was made. A transfer that does not stand
-/// where its target shard has its turn is `outside`.
+/// Looks at the written boxes only, not at how the plan was made, and at what each holder passes on.
+/// A transfer that does not stand where its target shard has its turn is `outside`.
 ///
 /// \pre `whole` was made of `problem` for all transfers into the holders `targets`, and perhaps
 ///      others
@@ -98,7 +135,7 @@ verify(plan const& whole, detail::plan_problem const& problem, holder_set const&
         }
     }
     if (next == whole.transfers.size())
-        return std::nullopt;
+        return detail::find_relay_fault(whole, targets);
     transfer const& stray = whole.transfers[next];
     return detail::plan_fault{detail::plan_fault::kind::outside, stray.target_key,
                               stray.target_shard, detail::cut_of(whole, stray).target_box()};

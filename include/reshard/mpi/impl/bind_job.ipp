@@ -69,8 +69,10 @@ inline void open(mpi_job& all, mpi_group const& ranks, sorted_transfers sorted,
     all.cost.bytes_node_in = without.bytes_in - all.cost.bytes_in;
     all.cost.bytes_node_out = without.bytes_out - all.cost.bytes_out;
     index_t const limit = std::min(chunk_bytes, static_cast<index_t>(ranks.count_limit()));
-    transfers.sends = rotated_lanes(whole, sorted.to, {ranks.rank(), 1, limit});
-    transfers.receives = rotated_lanes(whole, sorted.from, {ranks.rank(), -1, limit});
+    transfers.sends = rotated_lanes(whole, sorted.to, sorted.relays_to, {ranks.rank(), 1, limit});
+    transfers.receives =
+        rotated_lanes(whole, sorted.from, sorted.relays_from, {ranks.rank(), -1, limit});
+    transfers.relayed = link_relays(transfers.sends, transfers.receives);
     transfers.local = std::move(sorted.local);
     all.moving.emplace(ranks, all.bound(), std::move(transfers));
 }

@@ -48,6 +48,11 @@ RESHARD_DECL bound_chunks<std::byte const>
 chunk_binder::sends(std::vector<lane> const& lanes) const {
     return bind<std::byte const>(lanes, [this](packet const& one, data_type& stored) {
         transfer const& moved = bound_.whole.transfers[one.transfer];
+        if (transfer const* const input = input_of(one)) {
+            stored = bound_.whole.target_dtypes[moved.target_key];
+            auto const [data, place] = target_end(bound_, *input);
+            return bound_end<void const*>{data, place};
+        }
         stored = bound_.whole.source_dtypes[moved.source_key];
         return source_end(bound_, moved);
     });

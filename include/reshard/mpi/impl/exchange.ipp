@@ -15,7 +15,7 @@ namespace reshard::detail {
 
 RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
                                 process_transfers all)
-    : world_(world), bound_(bound), meetings_(all.meetings) {
+    : world_(world), bound_(bound), meetings_(all.meetings), arrived_(all.relayed) {
     chunk_binder const binder(bound_, stores_for(all), copies_);
     std::vector<std::uint32_t> moved;
     for (std::uint32_t const number : all.local)
@@ -36,6 +36,7 @@ RESHARD_DECL void exchange::run() {
     outgoing_.rewind();
     incoming_.rewind();
     rings_.rewind();
+    arrived_.assign(arrived_.size(), false);
     post();
     meet(); // no rank touches memory whose owner still uses it
     run_local();
@@ -111,8 +112,13 @@ RESHARD_DECL void exchange::run_local() {
 RESHARD_DECL void exchange::post() {
     while (incoming_.can_start())
         receive(incoming_.start());
-    while (outgoing_.can_start())
+    while (outgoing_.can_start() && has_next())
         send(outgoing_.start());
+}
+
+RESHARD_DECL bool exchange::has_next() const {
+    std::size_t const relayed = outgoing_.all.chunks[outgoing_.next].relayed;
+    return relayed == lane::not_relayed || arrived_[relayed];
 }
 
 RESHARD_DECL void exchange::receive(std::size_t slot) {
@@ -160,6 +166,9 @@ RESHARD_DECL bool exchange::finish_request() {
     auto const slot = static_cast<std::size_t>(which) % in_flight;
     if (static_cast<std::size_t>(which) < in_flight) {
         unpack(slot);
+        if (std::size_t const relayed = incoming_.under_way[slot]->relayed;
+            relayed != lane::not_relayed)
+            arrived_[relayed] = true;
         incoming_.finish(slot);
     } else {
         outgoing_.finish(slot);

@@ -10,6 +10,8 @@
 #include <reshard/mpi/sparse_exchange.hpp>
 #include <reshard/tensor/view.hpp>
 
+#include <boost/assert.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +22,29 @@
 
 namespace reshard::detail {
 
+/// Adds a transfer to what passes between the two ends of its step in the tree.
+inline void add_relayed(std::vector<relay_transfers>& all, int peer, relay const& step,
+                        std::uint32_t depth) {
+    auto const same = [&](relay_transfers const& one) {
+        return one.tree == step.tree && one.peer == peer;
+    };
+    auto at = std::ranges::find_if(all, same);
+    if (at == all.end())
+        at = all.insert(at, {step.tree, peer, depth, {}});
+    at->numbers.push_back(step.transfer);
+}
+
+/// Brings what is relayed into an order that all holders of a tree have, however their shards are
+/// numbered: by target tensor, and by place in it.
+inline void sort_relayed(plan const& whole, std::vector<relay_transfers>& all) {
+    auto const place = [&](std::uint32_t number) {
+        transfer const& t = whole.transfers[number];
+        return std::pair{t.target_key, cut_of(whole, t).target_offset};
+    };
+    for (relay_transfers& one : all)
+        std::ranges::sort(one.numbers, {}, place);
+}
+
 RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size) {
     sorted_transfers sorted;
     sorted.to.resize(static_cast<std::size_t>(size));
@@ -27,19 +52,29 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size
     auto const me = static_cast<holder_t>(rank);
     for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
         transfer const& transfer = whole.transfers[i];
-        if (transfer.target_holder == me &&
-            (transfer.source_holder == me || transfer.source_holder == no_holder))
+        if (relay const* const step = find_relay(whole.relays, i)) {
+            bool const is_mine = transfer.target_holder == me;
+            holder_t const peer =
+                is_mine ? sender_of(whole, transfer, step) : transfer.target_holder;
+            add_relayed(is_mine ? sorted.relays_from : sorted.relays_to, static_cast<int>(peer),
+                        *step, step_of(whole.trees[step->tree], step->place).depth);
+        } else if (transfer.target_holder == me &&
+                   (transfer.source_holder == me || transfer.source_holder == no_holder)) {
             sorted.local.push_back(i);
-        else if (transfer.target_holder == me)
+        } else if (transfer.target_holder == me) {
             sorted.from[transfer.source_holder].push_back(i);
-        else
+        } else {
             sorted.to[transfer.target_holder].push_back(i);
+        }
     }
+    sort_relayed(whole, sorted.relays_to);
+    sort_relayed(whole, sorted.relays_from);
     return sorted;
 }
 
 RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
                                              std::vector<std::vector<std::uint32_t>> const& by_peer,
+                                             std::vector<relay_transfers> const& relays,
                                              lane_order const& order) {
     std::vector<lane> lanes;
     int const size = static_cast<int>(by_peer.size());
@@ -48,8 +83,35 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
         auto const& numbers = by_peer[static_cast<std::size_t>(peer)];
         if (!numbers.empty())
             lanes.push_back({peer, chunks_of(whole, numbers, order.limit)});
+        std::size_t const first = lanes.size();
+        for (relay_transfers const& one : relays)
+            if (one.peer == peer)
+                lanes.push_back(
+                    {peer, chunks_of(whole, one.numbers, order.limit), one.depth, one.tree});
+        std::sort(lanes.begin() + static_cast<std::ptrdiff_t>(first), lanes.end(),
+                  [&](lane const& a, lane const& b) {
+                      return whole.trees[a.tree] < whole.trees[b.tree];
+                  });
     }
     return lanes;
+}
+
+RESHARD_DECL std::size_t link_relays(std::vector<lane>& sends, std::vector<lane>& receives) {
+    std::size_t count = 0;
+    for (lane& from : receives) {
+        if (from.tree == lane::no_tree)
+            continue;
+        bool is_passed_on = false;
+        for (lane& to : sends)
+            if (to.tree == from.tree) {
+                BOOST_ASSERT(to.chunks.size() == from.chunks.size());
+                to.first_relayed = count;
+                is_passed_on = true;
+            }
+        if (is_passed_on)
+            from.first_relayed = std::exchange(count, count + from.chunks.size());
+    }
+    return count;
 }
 
 RESHARD_DECL index_t bytes_of(plan const& whole, std::vector<std::uint32_t> const& numbers) {
@@ -67,15 +129,30 @@ RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transf
     return bytes;
 }
 
+/// True where anything passes between this process and a peer, in one direction.
+inline bool gives_any(std::vector<std::uint32_t> const& numbers,
+                      std::vector<relay_transfers> const& relays, std::size_t peer) {
+    return !numbers.empty() || std::ranges::any_of(relays, [&](relay_transfers const& one) {
+        return static_cast<std::size_t>(one.peer) == peer;
+    });
+}
+
 RESHARD_DECL process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {
     process_cost cost;
     cost.bytes_local = bytes_of(whole, sorted.local);
     for (std::size_t peer = 0; peer < sorted.to.size(); ++peer) {
         cost.bytes_out += bytes_of(whole, sorted.to[peer]);
         cost.bytes_in += bytes_of(whole, sorted.from[peer]);
-        cost.messages_out += !sorted.to[peer].empty();
-        cost.messages_in += !sorted.from[peer].empty();
+        cost.messages_out += gives_any(sorted.to[peer], sorted.relays_to, peer);
+        cost.messages_in += gives_any(sorted.from[peer], sorted.relays_from, peer);
     }
+    for (relay_transfers const& one : sorted.relays_to) {
+        index_t const bytes = bytes_of(whole, one.numbers);
+        cost.bytes_out += bytes;
+        cost.bytes_relayed += one.depth > 0 ? bytes : 0;
+    }
+    for (relay_transfers const& one : sorted.relays_from)
+        cost.bytes_in += bytes_of(whole, one.numbers);
     return cost;
 }
 

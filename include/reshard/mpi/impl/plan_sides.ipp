@@ -194,13 +194,14 @@ inline bool gather_joined_sources(mpi_group const& ranks, known_side& side) {
 /// The nodes that are there, where they matter.
 ///
 /// \par Collective every rank of the group, in the same order
-inline plan_options nodes_for(layout const& source, mpi_group const& ranks,
-                              holder_t processes_per_node) {
-    bool const matters = std::ranges::any_of(source.spreads, [](tensor_spread const& spread) {
-        return shard_index(spread.view()).most_replicas() > 1;
-    });
-    return matters ? with_nodes(ranks, processes_per_node)
-                   : plan_options{.processes_per_node = processes_per_node};
+inline plan_options nodes_for(layout const& source, mpi_group const& ranks, options const& how) {
+    bool const matters = how.relays || std::ranges::any_of(source.spreads, [](auto const& spread) {
+                             return shard_index(spread.view()).most_replicas() > 1;
+                         });
+    plan_options nodes = matters ? with_nodes(ranks, how.processes_per_node)
+                                 : plan_options{.processes_per_node = how.processes_per_node};
+    nodes.relays = how.relays;
+    return nodes;
 }
 
 /// Plans without looking for plans from before.
@@ -216,7 +217,7 @@ inline std::shared_ptr<planned_job const> plan_anew(mpi_group const& ranks, two_
     auto planned = std::make_shared<planned_job>();
     planned->source_is_joined = gather_joined_sources(ranks, sides.source);
     planned->target_is_joined = gather_joined(ranks, sides.target);
-    auto const nodes = nodes_for(*sides.source.layout, ranks, how.processes_per_node);
+    auto const nodes = nodes_for(*sides.source.layout, ranks, how);
     agree_on(ranks, [&] {
         planned->source = std::move(*sides.source.layout);
         planned->target = std::move(*sides.target.layout);

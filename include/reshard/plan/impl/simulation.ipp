@@ -64,33 +64,82 @@ inline simulation result_of(flow_classes const& classes, std::vector<link_load> 
     return result;
 }
 
-/// All that one process gives another as one flow, by source, then by target.
-inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows) {
-    std::vector<std::pair<std::uint64_t, index_t>> pairs;
-    std::size_t distinct = 0;
-    auto const add_up = [&] {
-        std::ranges::sort(pairs);
+/// Bytes by number, those of one number added up; as few as that are kept.
+class bytes_by_number {
+public:
+    void add(std::uint64_t number, index_t bytes) {
+        entries_.emplace_back(number, bytes);
+        if (entries_.size() >= 2 * distinct_ + (1 << 16))
+            add_up();
+    }
+
+    /// In order.
+    std::vector<std::pair<std::uint64_t, index_t>> take() && {
+        add_up();
+        return std::move(entries_);
+    }
+
+private:
+    void add_up() {
+        std::ranges::sort(entries_);
         std::size_t count = 0;
-        for (auto const& one : pairs)
-            if (count > 0 && pairs[count - 1].first == one.first)
-                pairs[count - 1].second = checked_add(pairs[count - 1].second, one.second,
-                                                      "the bytes between two processes");
+        for (auto const& one : entries_)
+            if (count > 0 && entries_[count - 1].first == one.first)
+                entries_[count - 1].second = checked_add(entries_[count - 1].second, one.second,
+                                                         "the bytes between two processes");
             else
-                pairs[count++] = one;
-        pairs.resize(distinct = count);
-    };
+                entries_[count++] = one;
+        entries_.resize(distinct_ = count);
+    }
+
+    std::vector<std::pair<std::uint64_t, index_t>> entries_;
+    std::size_t distinct_ = 0; ///< how many there were when last added up
+};
+
+inline std::uint64_t number_of(std::uint32_t high, std::uint32_t low) {
+    return std::uint64_t{high} << 32 | low;
+}
+
+/// What is relayed, by tree and by place: each flow a chunk behind the one that brings it.
+inline void add_relayed(plan_flows const& flows, bytes_by_number relayed,
+                        std::vector<simulated_flow>& all) {
+    std::size_t first = all.size(); // of the tree
+    std::uint32_t last = flow::no_tree;
+    for (auto const& [number, bytes] : std::move(relayed).take()) {
+        auto const tree = static_cast<std::uint32_t>(number >> 32);
+        auto const place = static_cast<std::uint32_t>(number);
+        if (std::exchange(last, tree) != tree)
+            first = all.size();
+        relay_tree const& way = flows.tree(tree);
+        std::uint32_t const parent = step_of(way, place).parent;
+        auto const process = [&](holder_t holder) { return flows.options().process_of(holder); };
+        if (parent == relay_step::no_parent)
+            all.push_back({process(way.source), process(way.takers[place]), bytes});
+        else
+            all.push_back({process(way.takers[parent]),
+                           process(way.takers[place]),
+                           bytes,
+                           {{first + parent, std::min(bytes, chunk_bytes)}}});
+    }
+}
+
+/// All that one process gives another as one flow, by source, then by target; behind them what is
+/// relayed.
+inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows) {
+    bytes_by_number pairs, relayed;
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](flow const& one) {
-            pairs.emplace_back(
-                std::uint64_t{one.source} << 32 | one.target,
-                checked_multiply(one.bytes, flows.count(kind), "the bytes between two processes"));
-            if (pairs.size() >= 2 * distinct + (1 << 16))
-                add_up();
+            index_t const bytes =
+                checked_multiply(one.bytes, flows.count(kind), "the bytes between two processes");
+            if (one.tree == flow::no_tree)
+                pairs.add(number_of(one.source, one.target), bytes);
+            else
+                relayed.add(number_of(one.tree, one.place), bytes);
         });
-    add_up();
     std::vector<simulated_flow> all;
-    for (auto const& [pair, bytes] : pairs)
+    for (auto const& [pair, bytes] : std::move(pairs).take())
         all.push_back({static_cast<holder_t>(pair >> 32), static_cast<holder_t>(pair), bytes});
+    add_relayed(flows, std::move(relayed), all);
     return all;
 }
 

@@ -1,0 +1,130 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_PATTERN_HPP
+#define RESHARD_PLAN_PATTERN_HPP
+
+#include <reshard/core/axis_joins.hpp>
+#include <reshard/core/index_rows.hpp>
+#include <reshard/expr/piece.hpp>
+
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// What is cut from where to where, whoever gives it: the geometry that transfers share.
+
+namespace reshard::detail {
+
+/// One box of a source tensor that is one box of a target tensor.
+///
+/// The axes of both are made of the same factors, as those of a `piece` are.
+///
+/// \par Units elements, in global coordinates; `extent` in the order of the target's factors
+struct cut {
+    permutation order; ///< target factor `j` is source factor `order[j]`
+    index_vector source_offset;
+    index_vector target_offset;
+    index_vector extent;
+    axis_joins joins = {};
+
+    constexpr std::size_t ndim() const { return target_offset.size(); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.order, self.source_offset, self.target_offset, self.extent, self.joins);
+    }
+
+    constexpr box target_box() const {
+        return {target_offset, joined_extents(extent, joins.target)};
+    }
+    constexpr box source_box() const {
+        return {source_offset, joined_extents(order.undo(extent), joins.source)};
+    }
+    constexpr bool operator==(cut const&) const = default;
+};
+
+/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are
+///         none, or the order of axes is not one of theirs
+constexpr void validate(cut const& part) {
+    check_factors(part.order, part.extent, part.joins);
+    if (!is_sound(part.target_box()) || !is_sound(part.source_box()))
+        fail(errc::bad_layout, "it has a cut of the extents ", part.extent, " from ",
+             part.source_offset, " to ", part.target_offset);
+}
+
+/// Geometry alone: cuts without names, types or holders, so that equal layers share one pattern.
+class pattern {
+public:
+    constexpr pattern() = default;
+    constexpr explicit pattern(std::size_t ndim)
+        : source_offsets_(ndim), target_offsets_(ndim), extents_(ndim) {}
+
+    constexpr std::size_t size() const { return orders_.size(); }
+    constexpr std::size_t ndim() const { return extents_.ndim(); }
+
+    /// \pre `i < size()`
+    constexpr cut operator[](std::size_t i) const {
+        if (factor_row const* const row = factors_.find(i))
+            return {orders_[i], row->source_offset, target_offsets_[i], row->extent, row->joins};
+        return {orders_[i], source_offsets_[i], target_offsets_[i], extents_[i]};
+    }
+
+    /// \pre `i < size()`
+    constexpr index_vector target_offset(std::size_t i) const { return target_offsets_[i]; }
+    constexpr index_vector extent(std::size_t i) const {
+        factor_row const* const row = factors_.find(i);
+        return row ? row->extent : extents_[i];
+    }
+
+    constexpr void reserve(std::size_t cuts) {
+        orders_.reserve(cuts);
+        source_offsets_.reserve(cuts);
+        target_offsets_.reserve(cuts);
+        extents_.reserve(cuts);
+    }
+
+    /// \pre `geometry.target_offset.size() == ndim()`
+    constexpr void push_back(cut const& geometry) {
+        bool const has_factors = geometry.joins.any();
+        index_vector const none = index_vector::filled(ndim(), 0);
+        if (has_factors)
+            factors_.push_back({static_cast<std::uint32_t>(size()), geometry.joins, geometry.extent,
+                                geometry.source_offset});
+        orders_.push_back(geometry.order);
+        source_offsets_.push_back(has_factors ? none : geometry.source_offset);
+        target_offsets_.push_back(geometry.target_offset);
+        extents_.push_back(has_factors ? none : geometry.extent);
+    }
+
+    /// True where no reshape has touched a cut: all of them take the same place.
+    constexpr bool is_uniform() const { return factors_ == factor_rows(); }
+
+    /// Writes another cut in the place of one.
+    ///
+    /// \pre `i < size()`, and `is_uniform()` with that cut
+    constexpr void assign(std::size_t i, cut const& geometry) {
+        orders_[i] = geometry.order;
+        source_offsets_.assign(i, geometry.source_offset);
+        target_offsets_.assign(i, geometry.target_offset);
+        extents_.assign(i, geometry.extent);
+    }
+
+    /// The memory that it takes.
+    ///
+    /// \par Units bytes
+    constexpr std::size_t bytes() const {
+        return orders_.capacity() * sizeof(permutation) + source_offsets_.bytes() +
+               target_offsets_.bytes() + extents_.bytes() + factors_.bytes();
+    }
+
+    constexpr bool operator==(pattern const&) const = default;
+
+private:
+    std::vector<permutation> orders_;
+    index_rows source_offsets_;
+    index_rows target_offsets_;
+    index_rows extents_;
+    factor_rows factors_; ///< of the cuts that a reshape has touched
+};
+
+} // namespace reshard::detail
+
+#endif
