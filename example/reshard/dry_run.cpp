@@ -107,6 +107,7 @@ json::array json_of_ranks(dry_run const& run) {
                         {"bytes_in", one.bytes_in},
                         {"bytes_out", one.bytes_out},
                         {"bytes_local", one.bytes_local},
+                        {"bytes_relayed", one.bytes_relayed},
                         {"messages_in", one.messages_in},
                         {"messages_out", one.messages_out},
                         {"source_bytes", run.memory[rank].source_bytes},
@@ -148,7 +149,8 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     detail::plan_problem const problem = problem_of(all.map(), source.held, target);
     std::optional<network> const over = network_of(options);
     plan_flows const flows(
-        problem, {.processes_per_node = over ? over->ranks_per_node : options.ranks_per_node});
+        problem, {.processes_per_node = over ? over->ranks_per_node : options.ranks_per_node,
+                  .relays = options.relays});
     holder_t const ranks = std::max(source.held.holders, target.holders);
     dry_run result;
     result.source_ranks = source.held.holders;
@@ -201,6 +203,7 @@ json::object json_of(dry_run const& run, bool key_details) {
         {"source_pieces", run.source_pieces},
         {"target_pieces", run.target_pieces},
         {"transfers", run.cost.transfers},
+        {"relays", run.cost.relays},
         {"messages", run.cost.messages},
         {"bytes", run.cost.bytes},
         {"bytes_local", run.cost.bytes_local},

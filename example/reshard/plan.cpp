@@ -115,6 +115,17 @@ std::string text_of(plan_balance const& balance) {
     return text;
 }
 
+/// What is passed on, where anything is.
+std::string relay_text(dry_run const& run) {
+    if (run.cost.relays == 0)
+        return "";
+    index_t bytes = 0;
+    for (process_cost const& one : run.cost.by_process)
+        bytes += one.bytes_relayed;
+    return grouped(run.cost.relays) + " of the transfers, " + grouped(bytes) +
+           " bytes, are passed on by ranks that want the same\n";
+}
+
 std::string text_of(dry_run const& run, plan_command const& options) {
     std::string text = run.files ? text_of(*run.files) + in_memory_text : std::string();
     if (run.played)
@@ -127,7 +138,7 @@ std::string text_of(dry_run const& run, plan_command const& options) {
         " of them within a rank, in " + grouped(run.cost.messages) + " messages\n" +
         "the busiest rank gets " + ratio_text(imbalance(run.cost, &process_cost::bytes_in)) +
         " times the mean, and gives " + ratio_text(imbalance(run.cost, &process_cost::bytes_out)) +
-        " times the mean\n" + text_of(run.balance) +
+        " times the mean\n" + relay_text(run) + text_of(run.balance) +
         "the least memory budget with which it can be done: " + grouped(run.rounds.least_budget) +
         " bytes\n" + rank_table(run);
     if (run.simulated)
@@ -231,13 +242,18 @@ std::vector<std::string> formats_of_layouts() {
 
 /// `--memory-budget` and `--picture`.
 void add_plan_options(CLI::App& command, plan_command& options) {
+    CLI::Option* const budget = command.add_option_function<index_t>(
+        "--memory-budget", [&options](index_t const& bytes) { options.budget = bytes; },
+        "The most bytes of tensors and staging on a rank, as in 80GB: keys are filled in "
+        "rounds, "
+        "and a source that no later round needs is given up");
+    budget->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
     command
-        .add_option_function<index_t>(
-            "--memory-budget", [&options](index_t const& bytes) { options.budget = bytes; },
-            "The most bytes of tensors and staging on a rank, as in 80GB: keys are filled in "
-            "rounds, "
-            "and a source that no later round needs is given up")
-        ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
+        .add_flag(
+            "--relays", options.relays,
+            "What several ranks on other nodes want from one leaves it once, and they pass it "
+            "on: --ranks-per-node or --network say what a node is, else each rank is one")
+        ->excludes(budget);
     command.add_flag(
         "--relabel", options.relabels,
         "Give the ranks of the target to the processes of the source that have the most of what "

@@ -211,7 +211,7 @@ cat >wanted.json <<'END'
 END
 document plan --source source.json --target wanted.json
 expects output '{k: v for k, v in d.items() if k not in ("by_rank", "peak_extra_bytes", "imbalance", "busiest", "least_memory_budget", "rounds", "planning")}' \
-    "{'source_ranks': 4, 'target_ranks': 3, 'keys': 1, 'source_pieces': 3, 'target_pieces': 2, 'transfers': 3, 'messages': 2, 'bytes': 48, 'bytes_local': 24}"
+    "{'source_ranks': 4, 'target_ranks': 3, 'keys': 1, 'source_pieces': 3, 'target_pieces': 2, 'transfers': 3, 'relays': 0, 'messages': 2, 'bytes': 48, 'bytes_local': 24}"
 expects output '[(r["rank"], r["bytes_in"], r["bytes_local"], r["messages_in"]) for r in d["by_rank"]]' \
     '[(0, 12, 24, 1), (1, 12, 0, 1), (2, 0, 0, 0), (3, 0, 0, 0)]'
 expects output 'sum(r["bytes_out"] for r in d["by_rank"]), sum(r["messages_out"] for r in d["by_rank"])' '(24, 2)'

@@ -40,6 +40,31 @@ succeeds 1 plan --source have.json --target want.json --network network.json --r
 expects output "round(d['network']['seconds'], 6), d['network']['ranks_per_node']" "(10.5, 2)"
 succeeds 1 plan --source have.json --target want.json --json
 expects output "'network' in d" "False"
+# What ranks 1 to 3 want from rank 0 leaves it once with --relays: 2000 bytes at 100 a second, three times one after the
+# other by one link, or passed on whole, for it is less than a chunk.
+rows have.json 0 0
+python3 - <<'PYTHON'
+import json
+shards = [{"rank": rank, "offset": [0, 0], "shape": [2, 250]} for rank in (1, 2, 3)]
+json.dump({"tensors": {"w": {"dtype": "F32", "shape": [2, 250], "shards": shards}}}, open("all.json", "w"))
+PYTHON
+succeeds 1 plan --source have.json --target all.json --network network.json --json
+expects output "d['transfers'], d['relays'], d['by_rank'][0]['bytes_out'], d['network']['seconds']" "(6, 0, 6000, 60.5)"
+for ranks in 1 3; do
+    succeeds $ranks plan --source have.json --target all.json --network network.json --relays --json
+    expects output "d['transfers'], d['relays'], d['messages'], d['bytes']" "(6, 4, 3, 6000)"
+    expects output "[(r['bytes_out'], r['bytes_relayed'], r['bytes_in']) for r in d['by_rank']]" \
+        "[(2000, 0, 0), (2000, 2000, 2000), (2000, 2000, 2000), (0, 0, 2000)]"
+    expects output "d['busiest']['sender']" "{'rank': 0, 'bytes': 2000, 'least_bytes': 2000}"
+    expects output "d['network']['seconds']" "61.5"
+done
+succeeds 1 plan --source have.json --target all.json --relays
+grep -q '^4 of the transfers, 4,000 bytes, are passed on by ranks that want the same$' output || report "relays are not said"
+# On the node of rank 0 nothing is passed on; 2 and 3 are on another one.
+succeeds 1 plan --source have.json --target all.json --relays --ranks-per-node 2 --json
+expects output "d['relays'], [r['bytes_out'] for r in d['by_rank']]" "(2, [4000, 0, 2000, 0])"
+refuses 2 'memory-budget' plan --source have.json --target all.json --relays --memory-budget 1MB
+rows have.json 0 0 0 1
 # What has nothing to do takes no time.
 rows none.json
 succeeds 1 plan --source none.json --target none.json --network network.json --json

@@ -67,8 +67,8 @@ struct lane {
 
     int peer = 0;
     std::vector<chunk> chunks;
-    /// The turn of its first chunk: as often as it was passed on before, so that what brings a chunk
-    /// has its turn before what passes it on.
+    /// The turn of its first chunk: as often as it was passed on before, so that what brings a
+    /// chunk has its turn before what passes it on.
     std::size_t first_turn = 0;
     std::uint32_t tree = no_tree;
     /// The number, among chunks that this process passes on, of its first.

@@ -44,8 +44,8 @@ struct lane_order {
     index_t limit = chunk_bytes; ///< of a chunk, equal at both ends
 };
 
-/// One lane a peer, those nearest in the direction of `step` first; behind it those of its trees, in
-/// an order that both ends have.
+/// One lane a peer, those nearest in the direction of `step` first; behind it those of its trees,
+/// in an order that both ends have.
 RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
                                              std::vector<std::vector<std::uint32_t>> const& by_peer,
                                              std::vector<relay_transfers> const& relays,

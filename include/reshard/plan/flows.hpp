@@ -100,9 +100,14 @@ public:
         return relays_.tree(number);
     }
 
-    /// What is sent, by who could send it.
+    /// What sources send, by who could send it.
     constexpr std::vector<detail::shared_load> loads() const {
-        return detail::giver_class_finder(problem_, options_, sources_, targets_, patterns_)
+        auto const is_sent = [this](std::uint32_t t, detail::cut_place const& place) {
+            auto const relayed = relays_.find(t, place);
+            return !relayed || relayed->place == 0;
+        };
+        return detail::giver_class_finder(problem_, options_, sources_, targets_, patterns_,
+                                          is_sent)
             .find()
             .loads;
     }

@@ -66,8 +66,8 @@ private:
         return cuts;
     }
 
-    /// What others want as well, and do not get from sources in the scope: one of those in the scope
-    /// may pass it on to them.
+    /// What others want as well, and do not get from sources in the scope: one of those in it may
+    /// pass it on to them.
     constexpr void find_passed_on(std::uint32_t t, placed_pattern& cuts) const {
         target_side const& target = problem_.targets[t];
         target_boxes const boxes(target.shards);

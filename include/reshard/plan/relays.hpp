@@ -74,7 +74,8 @@ constexpr std::uint32_t branches_for(std::size_t count, std::size_t chunks) {
     std::size_t levels = 0;
     while (count >> levels > 1)
         ++levels;
-    return count <= chunks + 2 * levels ? 1 : 2;
+    // The last of c chunks is through in c + n - 1 turns, with two branches in 2 (c + levels) - 1.
+    return count <= std::max<std::size_t>(chunks, 1) + 2 * levels ? 1 : 2;
 }
 
 /// That a transfer is part of a tree.

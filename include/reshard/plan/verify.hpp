@@ -70,8 +70,7 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
     return std::nullopt;
 }
 
-/// True where `input` brings all that `t` passes on, to the holder that does, in the type in which it
-/// is passed on.
+/// True where `input` brings all that `t` passes on, in the type in which it is passed on.
 constexpr bool brings(plan const& whole, transfer const& input, transfer const& t) {
     cut const given = cut_of(whole, input), wanted = cut_of(whole, t);
     return input.target_key == t.target_key && input.source_key == t.source_key &&
@@ -111,8 +110,8 @@ constexpr std::optional<plan_fault> find_relay_fault(plan const& whole, holder_s
 
 /// The first wanted shard that `whole` does not write exactly once, or nothing.
 ///
-/// Looks at the written boxes only, not at how the plan was made, and at what each holder passes on.
-/// A transfer that does not stand where its target shard has its turn is `outside`.
+/// Looks at the written boxes only, not at how the plan was made, and at what each holder passes
+/// on. A transfer that does not stand where its target shard has its turn is `outside`.
 ///
 /// \pre `whole` was made of `problem` for all transfers into the holders `targets`, and perhaps
 ///      others

@@ -30,24 +30,6 @@ data_type wire(data_type source, data_type target) {
 
 BOOST_AUTO_TEST_CASE(a_transfer_is_32_bytes) { BOOST_TEST(sizeof(transfer) == 32u); }
 
-BOOST_AUTO_TEST_CASE(a_cut_has_a_box_on_both_sides) {
-    plan const whole = one_transfer(data_type::f32, data_type::f32);
-    cut const geometry = cut_of(whole, whole.transfers[0]);
-    BOOST_TEST((geometry.target_box() == box{{1, 2}, {3, 5}}));
-    BOOST_TEST((geometry.source_box() == box{{10, 20}, {5, 3}}));
-}
-
-BOOST_AUTO_TEST_CASE(a_pattern_gives_its_cuts_back) {
-    cut const first{permutation::identity(1), {4}, {0}, {2}};
-    cut const second{permutation::identity(1), {9}, {2}, {1}};
-    pattern both(1);
-    both.push_back(first);
-    both.push_back(second);
-    BOOST_TEST(both.size() == 2u);
-    BOOST_TEST((both[0] == first));
-    BOOST_TEST((both[1] == second));
-}
-
 BOOST_AUTO_TEST_CASE(the_narrower_type_travels) {
     BOOST_TEST((wire(data_type::f32, data_type::bf16) == data_type::bf16));
     BOOST_TEST((wire(data_type::bf16, data_type::f32) == data_type::bf16));

@@ -107,4 +107,43 @@ BOOST_AUTO_TEST_CASE(nothing_is_written_into_added_tensors) {
     BOOST_TEST(!fault());
 }
 
+namespace {
+
+/// Rank 0 has what ranks 1, 2 and 3 want, which pass it on.
+struct relayed_fixture {
+    std::vector<shard_descriptor> one{part("a", {8}, {{0}, {8}})};
+    whole_problem all{{one}, {{}, one, one, one}};
+    plan_problem problem = all();
+    plan whole = make_plan(problem, {}, {.relays = true});
+
+    std::optional<plan_fault> fault() const { return verify(whole, problem); }
+};
+
+plan_fault const third_not_relayed{kind::not_relayed, 0, 1, {{0}, {8}}};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(what_is_passed_on_must_have_come, relayed_fixture) {
+    BOOST_TEST_REQUIRE(whole.relays.size() == 3u);
+    BOOST_TEST(!fault());
+    whole.relays[1].input = relay::no_input;
+    BOOST_TEST((fault() == third_not_relayed));
+    whole.relays[1].input = 2; // what comes to another rank
+    BOOST_TEST((fault() == third_not_relayed));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_holder_passes_on_what_it_got_and_nothing_else, relayed_fixture) {
+    pattern halves(1);
+    halves.push_back({permutation::identity(1), {0}, {0}, {4}});
+    halves.push_back({permutation::identity(1), {4}, {4}, {4}});
+    halves.push_back({permutation::identity(1), {0}, {0}, {8}});
+    whole.patterns[0] = halves;
+    whole.transfers = {whole.transfers[0], whole.transfers[0], whole.transfers[1]};
+    for (std::uint32_t i = 0; i < 3; ++i)
+        whole.transfers[i].cut = i;
+    whole.relays = {{0, 0, 0, relay::no_input}, {2, 0, 1, 0}}; // it brings a half only
+    holder_set const first_two({1, 2});
+    BOOST_TEST((verify(whole, problem, first_two) == third_not_relayed));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

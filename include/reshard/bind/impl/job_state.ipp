@@ -38,6 +38,10 @@ RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& w
     if (!want.layout || !want.tensors.empty())
         fail(errc::usage, "options.allocate makes the targets, but ", want.tensors.size(),
              " are given; give the layout of the targets alone");
+    if (how.relays)
+        fail(errc::usage,
+             "a redistribution in rounds passes nothing on; leave options.relays out, or "
+             "options.allocate");
     if (have.arena || want.arena)
         fail(errc::usage, "a redistribution in rounds moves ",
              counted(have.tensors.size(), "source"),

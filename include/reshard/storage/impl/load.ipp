@@ -195,10 +195,11 @@ inline void check_load(checkpoint const& source, target_tensors const& want, opt
                                  ? without_twins(want.tensors, source.metadata().aliases)
                                  : want.tensors;
     reshard::detail::check_memory({}, {&apart, 1});
-    if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
+    if (how.allocate || how.release || how.memory_budget != any_budget || how.cache || how.relays)
         fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
-             " has no rounds and keeps no plans; leave options.allocate, release, "
-             "memory_budget and cache out");
+             " has no rounds, keeps no plans and passes nothing on; leave options.allocate, "
+             "release, "
+             "memory_budget, cache and relays out");
 }
 
 /// \par Collective every rank of the group, in the same order

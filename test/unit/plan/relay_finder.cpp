@@ -1,0 +1,135 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/relay_finder.hpp>
+
+#include "support/layouts.hpp"
+
+#include <reshard/expr/expression.hpp>
+#include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/flows.hpp>
+#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/simulation.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace reshard;
+using namespace reshard::detail;
+using reshard::test::part;
+using reshard::test::whole_problem;
+
+BOOST_AUTO_TEST_SUITE(plan_relay_finder)
+
+namespace {
+
+using shards = std::vector<shard_descriptor>;
+
+shards const one{part("a", {8}, {{0}, {8}})};
+
+std::vector<relay_tree> trees(whole_problem const& problem, plan_options options) {
+    options.relays = true;
+    plan_problem const planned = problem();
+    return make_plan(planned, {}, options).trees;
+}
+
+/// 32 bytes that rank 0 has, for `replicas` ranks behind it.
+whole_problem one_to(std::size_t replicas) {
+    std::vector<shards> targets{{}};
+    targets.resize(1 + replicas, one);
+    return {{one}, targets};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(those_on_other_nodes_are_a_tree) {
+    // Nodes {0, 1}, {2, 3}, {4, 5}: rank 1 has the source on its node.
+    BOOST_TEST((trees(one_to(5), {.processes_per_node = 2}) ==
+                std::vector<relay_tree>{{0, {2, 3, 4, 5}, 1}}));
+    // Each rank on its own: two branches, for there is one chunk.
+    BOOST_TEST((trees(one_to(7), {}) == std::vector<relay_tree>{{0, {1, 2, 3, 4, 5, 6, 7}, 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(one_taker_gets_directly) {
+    BOOST_TEST(trees(one_to(1), {}).empty());
+    BOOST_TEST(trees(one_to(2), {.processes_per_node = 2}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_tree_begins_behind_its_source) {
+    BOOST_TEST((trees({{{}, {}, one}, {one, one, {}, one, one}}, {}) ==
+                std::vector<relay_tree>{{2, {3, 4, 0, 1}, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(of_holders_that_one_process_plays_the_first_passes_on) {
+    // Process 0 plays 0, 3; 1 plays 1, 4; 2 plays 2, 5.
+    BOOST_TEST((trees(one_to(5), {.processes = 3}) == std::vector<relay_tree>{{0, {1, 2}, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_it_is_not_in_the_tree) {
+    BOOST_TEST((trees({{one, {}, one}, {one, one, one, one}}, {}) ==
+                std::vector<relay_tree>{{0, {1, 3}, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_with_equal_shards_is_in_the_tree_once) {
+    shards const twice{one[0], one[0]};
+    whole_problem const problem({one}, {{}, twice, one});
+    plan_problem const planned = problem();
+    plan const whole = make_plan(planned, {}, {.relays = true});
+    BOOST_TEST((whole.trees == std::vector<relay_tree>{{0, {1, 2}, 1}}));
+    BOOST_TEST(whole.transfers.size() == 3u);
+    BOOST_TEST(whole.relays.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wider_in_the_target_is_not_passed_on) {
+    auto const trees_of_cast = [](data_type from, data_type to) {
+        shards const held{{"a", from, {8}, {{0}, {8}}, {}}}, wanted{{"a", to, {8}, {{0}, {8}}, {}}};
+        mapping program;
+        program.define("a", cast(program.source("a", {8}, from), to));
+        return trees({{held}, {{}, wanted, wanted}, program}, {}).size();
+    };
+    BOOST_TEST(trees_of_cast(data_type::bf16, data_type::f32) == 0u);
+    BOOST_TEST(trees_of_cast(data_type::f32, data_type::bf16) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_source_gives_one_copy_and_everybody_else_at_most_two) {
+    plan_options const how{.relays = true};
+    whole_problem const problem = one_to(7);
+    plan_problem const planned = problem();
+    plan_cost const cost = cost_of(plan_flows(planned, how), 8);
+    BOOST_TEST(cost.transfers == 7);
+    BOOST_TEST(cost.relays == 6);
+    BOOST_TEST(cost.by_process[0].bytes_out == 32);
+    BOOST_TEST(cost.by_process[0].bytes_relayed == 0);
+    BOOST_TEST(cost.by_process[1].bytes_out == 64); // to 2 and to 5
+    BOOST_TEST(cost.by_process[1].bytes_relayed == 64);
+    BOOST_TEST(cost.by_process[7].bytes_out == 0);
+}
+
+BOOST_AUTO_TEST_CASE(many_replicas_get_a_model_in_nearly_the_time_of_one) {
+    // Sixteen matrices of 1 GiB, by rows over the 8 ranks of a node; replicas on nodes of their own.
+    auto const model = [](index_t replicas) {
+        std::vector<tensor_sharding> tensors;
+        for (int i = 0; i < 16; ++i)
+            tensors.push_back(sharding_of("w" + std::to_string(10 + i), data_type::f32,
+                                          distribution(mesh({{"dp", replicas}, {"tp", 8}}),
+                                                       {replicate{}, shard{0}}, {16384, 16384})));
+        return layout_of(std::move(tensors));
+    };
+    layout const source = model(1);
+    auto const seconds = [&](index_t replicas, bool relays) {
+        layout const target = model(1 + replicas); // those that have it already, and so many others
+        catalog const wanted = catalog_of(target);
+        mapping const program = identity_mapping(catalog_of(source), &wanted);
+        plan_problem const problem = problem_of(program, source, target);
+        return simulate(plan_flows(problem, {.processes_per_node = 8, .relays = relays}), network{})
+            .seconds;
+    };
+    double const of_one = seconds(1, false);
+    for (index_t const replicas : {2, 8, 64, 512})
+        BOOST_TEST(seconds(replicas, true) <= 1.3 * of_one);
+    BOOST_TEST(seconds(4, false) >= 3.9 * of_one);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,69 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/relays.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <vector>
+
+using namespace reshard;
+using namespace reshard::detail;
+
+BOOST_AUTO_TEST_SUITE(plan_relays)
+
+namespace {
+
+constexpr std::uint32_t source = relay_step::no_parent;
+
+std::vector<relay_step> steps(std::uint32_t count, std::uint32_t branches) {
+    std::vector<relay_step> all;
+    for (std::uint32_t place = 0; place < count; ++place)
+        all.push_back(step_of(place, count, branches));
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(in_a_chain_each_gets_from_the_one_before) {
+    BOOST_TEST((steps(4, 1) == std::vector<relay_step>{{source, 0}, {0, 1}, {1, 2}, {2, 3}}));
+    BOOST_TEST((steps(1, 1) == std::vector<relay_step>{{source, 0}}));
+}
+
+BOOST_AUTO_TEST_CASE(with_two_branches_neighbours_stay_together) {
+    // 0 gives to 1 and 4; of 1 to 3, and of 4 to 6, the first gives to the other two.
+    BOOST_TEST((steps(7, 2) == std::vector<relay_step>{
+                                   {source, 0}, {0, 1}, {1, 2}, {1, 2}, {0, 1}, {4, 2}, {4, 2}}));
+    BOOST_TEST((steps(4, 2) == std::vector<relay_step>{{source, 0}, {0, 1}, {1, 2}, {0, 1}}));
+    BOOST_TEST((steps(2, 2) == std::vector<relay_step>{{source, 0}, {0, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_passes_to_more_than_the_branches_and_the_depth_is_that_of_the_parent) {
+    for (std::uint32_t const branches : {1u, 2u, 3u})
+        for (std::uint32_t count = 1; count <= 40; ++count) {
+            std::vector<std::uint32_t> children(count, 0);
+            auto const all = steps(count, branches);
+            for (std::uint32_t place = 1; place < count; ++place) {
+                BOOST_TEST_REQUIRE(all[place].parent < place);
+                BOOST_TEST(all[place].depth == all[all[place].parent].depth + 1);
+                BOOST_TEST(++children[all[place].parent] <= branches);
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE(many_chunks_go_by_a_chain_and_few_by_two_branches) {
+    BOOST_TEST(branches_for(64, 1000) == 1u); // 1063 turns, and 2011 with two branches
+    BOOST_TEST(branches_for(64, 1) == 2u);    // 64 turns, and 13
+    BOOST_TEST(branches_for(3, 1) == 1u);     // 3 turns, and 3
+    BOOST_TEST(branches_for(2, 0) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_relay_is_found_by_its_transfer) {
+    std::vector<relay> const all{{2, 0, 1, 0}, {5, 0, 2, 2}};
+    BOOST_TEST(find_relay(all, 2) == &all[0]);
+    BOOST_TEST(find_relay(all, 5) == &all[1]);
+    BOOST_TEST(find_relay(all, 3) == nullptr);
+    BOOST_TEST(find_relay(all, 6) == nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

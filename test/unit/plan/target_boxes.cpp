@@ -1,0 +1,59 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/plan/target_boxes.hpp>
+
+#include "support/layouts.hpp"
+
+#include <reshard/layout/layout_of.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <vector>
+
+using namespace reshard;
+using namespace reshard::detail;
+
+BOOST_AUTO_TEST_SUITE(plan_target_boxes)
+
+namespace {
+
+/// Rows over two ranks, each half held twice: by ranks 0 and 2, and by 1 and 3.
+layout halves_twice() {
+    return layout_of(
+        {sharding_of("w", data_type::f32,
+                     distribution(mesh({{"dp", 2}, {"tp", 2}}), {replicate{}, shard{0}}, {4, 3}))});
+}
+
+std::vector<std::uint32_t> equal_to(layout const& all, std::uint32_t shard) {
+    std::vector<std::uint32_t> shards;
+    target_boxes(all.shards_of(all.tensors[0]))
+        .for_each_equal({.target_shard = shard},
+                        [&](shard_part other) { shards.push_back(other.shard); });
+    return shards;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(shards_with_one_box_are_equal_computed_and_listed) {
+    for (layout const& all : {halves_twice(), listed(halves_twice())}) {
+        BOOST_TEST((equal_to(all, 0) == std::vector<std::uint32_t>{0, 2}));
+        BOOST_TEST((equal_to(all, 2) == std::vector<std::uint32_t>{0, 2}));
+        BOOST_TEST((equal_to(all, 3) == std::vector<std::uint32_t>{1, 3}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_part_of_a_flat_range_has_a_box) {
+    // Elements 1 to 6 of 4 x 3: two of row 0, row 1, one of row 2.
+    box const region{{0, 0}, {4, 3}};
+    test::whole_problem const problem({{test::part("w", {4, 3}, region)}},
+                                      {{test::part("w", {4, 3}, region, flat_range{1, 7})}});
+    plan_problem const planned = problem();
+    target_boxes const boxes(planned.targets[0].shards);
+    BOOST_TEST((boxes.index()[boxes.number(0, 0)] == box{{0, 1}, {1, 2}}));
+    BOOST_TEST((boxes.index()[boxes.number(0, 1)] == box{{1, 0}, {1, 3}}));
+    BOOST_TEST((boxes.index()[boxes.number(0, 2)] == box{{2, 0}, {1, 1}}));
+    BOOST_TEST(boxes.number(0, 3) == target_boxes::none);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
