@@ -70,6 +70,19 @@ public:
         return back ? one_tensor(shape, half, all) : one_tensor(shape, all, half);
     }
 
+    /// From one rank to a copy on each of the others.
+    redistribution_case to_others() const {
+        index_vector const shape = scaled({8192, 1024});
+        auto made = one_tensor(shape, blocks(shape, {1, 1}), blocks(shape, {1, 1}));
+        for (auto* const side : {&made.sources[0], &made.targets[0]})
+            side->grid.reset();
+        for (std::size_t rank = 0; rank < made.targets[0].by_rank.size(); ++rank)
+            (rank == 0 && ranks_ > 1 ? made.targets : made.sources)[0].by_rank[rank] = no_part(2);
+        if (ranks_ == 1)
+            made.sources[0].by_rank = made.targets[0].by_rank;
+        return made;
+    }
+
     /// From pencils along the first axis to pencils along the last one.
     redistribution_case pencils() const {
         index_vector const shape = scaled({512, 512, 1024});
@@ -150,6 +163,7 @@ inline std::vector<named_case> const& all_cases() {
          }},
         {"REPL", true, [](maker m) { return m.replicated(false); }},
         {"REPL-back", true, [](maker m) { return m.replicated(true); }},
+        {"ONE-TO-ALL", false, [](maker m) { return m.to_others(); }},
         {"3D", false, [](maker m) { return m.pencils(); }},
         {"LLM", true, nullptr},
     };

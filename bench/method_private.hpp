@@ -13,7 +13,7 @@
 /// \file
 /// This library between memory that each rank has for itself: `prepare` once, `run` each time. Both
 /// together are what `redistribute` does. Ranks exchange as the library chooses, or as they are
-/// told.
+/// told; where they pass on what several want, each is taken for a node of its own.
 
 namespace bench {
 
@@ -26,10 +26,13 @@ public:
     static std::string refusal(redistribution_case const&) { return {}; }
 
     private_method(setting const& where, std::optional<reshard::mapping> const& program,
-                   reshard::node_exchange how)
+                   reshard::node_exchange how, bool relays = false)
         : ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
                          targets_of(where.moved, where.world.rank(), where.target),
-                         {.program = program, .on_node = how})) {}
+                         {.program = program,
+                          .processes_per_node = relays ? 1u : 0u,
+                          .relays = relays,
+                          .on_node = how})) {}
 
     void run() override { run_prepared(ready_); }
 

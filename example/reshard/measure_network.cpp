@@ -190,8 +190,11 @@ private:
         one.node_bytes_per_second = std::max(one.node_bytes_per_second, one.rank_bytes_per_second);
     }
 
+    /// Of few bytes, or where others use the machine, latency may be all that is seen: half of the
+    /// time counts in any case.
     double rate(int count, double seconds, double latency) const {
-        return count * static_cast<double>(bytes_) / std::max(seconds - latency, 1e-9);
+        double const moving = std::max({seconds - latency, seconds / 2, 1e-9});
+        return count * static_cast<double>(bytes_) / moving;
     }
 
     /// What pairs of ranks take to swap so many bytes, all pairs at once; the other ranks rest.

@@ -43,6 +43,7 @@ kill_one() {
 for ranks in 2 4; do
     for place in between within; do
         kill_one $ranks messages $place unnamed
+        kill_one $ranks relays $place unnamed
         for segments in unnamed named; do
             kill_one $ranks rings $place $segments
             kill_one $ranks arena $place $segments

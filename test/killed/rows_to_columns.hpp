@@ -53,10 +53,11 @@ private:
     float* elements_;
 };
 
-/// Rows of every rank that become columns, by one of the tiers.
+/// Rows of every rank that become columns, by one of the tiers; where ranks pass on what several want, also
+/// what the last rank but one has for all others, of whom the last one is the first to get it.
 class rows_to_columns {
 public:
-    /// \param tier messages, rings or arena
+    /// \param tier messages, relays, rings or arena
     rows_to_columns(mpi_group const& world, std::string_view tier, options how = {})
         : how_(std::move(how)) {
         index_t const size = world.size(), rank = world.rank(), width = page_rows::columns / size;
@@ -70,6 +71,8 @@ public:
             rows.view());
         target_.add({"w", data_type::f32, global, {{0, rank * width}, {global[0], width}}, {}},
                     tensor_view{columns_->data(), data_type::f32, {global[0], width}, {width, 1}});
+        if (tier == "relays")
+            add_relayed(world);
         how_.on_node = tier == "rings" ? node_exchange::rings : node_exchange::messages;
     }
 
@@ -81,18 +84,32 @@ public:
     /// By what the elements have moved.
     std::string_view tier_of(job const& moving) const {
         if (moving.cost().messages_out > 0)
-            return "messages";
+            return how_.relays ? "relays" : "messages";
         return arena_ && arena_->is_shared() ? "arena" : "rings";
     }
 
     page_rows const rows;
 
 private:
+    void add_relayed(mpi_group const& world) {
+        how_.relays = true;
+        how_.processes_per_node = 1;
+        index_vector const shape{index_t{1} << 20};
+        shard_descriptor const shard{"relayed", data_type::f32, shape, {{0}, shape}, {}};
+        relayed_.resize(static_cast<std::size_t>(shape[0]), 1.0F);
+        tensor_view const view{relayed_.data(), data_type::f32, shape, {1}};
+        if (world.rank() == world.size() - 2)
+            source_.add(shard, view);
+        else
+            target_.add(shard, view);
+    }
+
     shared_arena const* arena() const { return arena_ ? &*arena_ : nullptr; }
 
     options how_;
     std::optional<shared_arena> arena_;
     std::optional<std::pmr::vector<float>> columns_; ///< goes before the arena
+    std::vector<float> relayed_;
     const_state_dict source_;
     state_dict target_;
 };

@@ -1,0 +1,104 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/mpi/redistribute.hpp>
+
+#include <boost/mpi/collectives/all_gather.hpp>
+#include <boost/mpi/communicator.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(mpi_relays)
+
+namespace {
+
+/// A tensor of one rank that all others want.
+struct one_to_all {
+    static constexpr int source = 1;
+
+    one_to_all(boost::mpi::communicator const& ranks, index_t count)
+        : elements(static_cast<std::size_t>(count)), shape{count} {
+        shard_descriptor const shard{"w", data_type::f32, shape, {{0}, shape}, {}};
+        tensor_view const view{elements.data(), data_type::f32, shape, {1}};
+        bool const gives = ranks.rank() == source % ranks.size();
+        if (gives)
+            std::iota(elements.begin(), elements.end(), 0.0F);
+        if (gives)
+            have.add(shard, view);
+        else
+            want.add(shard, view);
+    }
+
+    std::vector<float> elements;
+    index_vector shape;
+    const_state_dict have;
+    state_dict want;
+};
+
+/// By rank.
+std::vector<index_t> of_all(boost::mpi::communicator const& world, index_t mine) {
+    std::vector<index_t> all;
+    boost::mpi::all_gather(world, mine, all);
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_all_want_leaves_its_source_once) {
+    boost::mpi::communicator const world;
+    // Five chunks and a rest: in a chain, for there are fewer ranks than 5 + 2 * 2.
+    index_t const count = (index_t{5} << 18) + 7;
+    one_to_all all(world, count);
+    job moving = prepare(world, all.have, all.want, {.processes_per_node = 1, .relays = true});
+    for (int i = 0; i < 2; ++i) {
+        if (world.rank() != one_to_all::source % world.size())
+            std::fill(all.elements.begin(), all.elements.end(), -1.0F);
+        run(moving);
+        std::vector<float> expected(all.elements.size());
+        std::iota(expected.begin(), expected.end(), 0.0F);
+        BOOST_TEST((all.elements == expected));
+    }
+    index_t const bytes = world.size() > 1 ? 4 * count : 0;
+    std::vector<index_t> out(static_cast<std::size_t>(world.size()), bytes), relayed = out;
+    std::size_t const source = static_cast<std::size_t>(one_to_all::source % world.size());
+    std::size_t const last =
+        (source + out.size() - 1) % out.size(); // it comes round to the one before
+    relayed[source] = 0;
+    if (world.size() > 1)
+        out[last] = relayed[last] = 0;
+    BOOST_TEST(of_all(world, moving.cost().bytes_out) == out, boost::test_tools::per_element());
+    BOOST_TEST(of_all(world, moving.cost().bytes_relayed) == relayed,
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(on_the_node_of_the_source_nothing_is_passed_on) {
+    boost::mpi::communicator const world;
+    one_to_all all(world, 1000);
+    job moving = prepare(world, all.have, all.want,
+                         {.processes_per_node = static_cast<holder_t>(world.size()),
+                          .relays = true,
+                          .on_node = node_exchange::messages});
+    run(moving);
+    BOOST_TEST(moving.cost().bytes_relayed == 0);
+    if (world.rank() == one_to_all::source % world.size())
+        BOOST_TEST(moving.cost().bytes_out == 4000 * (world.size() - 1));
+}
+
+BOOST_AUTO_TEST_CASE(in_rounds_nothing_is_passed_on_and_the_caller_is_told) {
+    boost::mpi::communicator const world;
+    one_to_all all(world, 10);
+    layout const wanted = layout_of({{{"w", data_type::f32, {10}, {{0}, {10}}, {}}}});
+    BOOST_CHECK_EXCEPTION(
+        prepare(world, all.have, {{}, wanted},
+                {.allocate = [](auto const&) { return state_dict(); }, .relays = true}),
+        error, [](error const& problem) {
+            return problem.code() == errc::usage &&
+                   std::string(problem.what()).find("passes nothing on") != std::string::npos;
+        });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
