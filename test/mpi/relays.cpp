@@ -53,7 +53,9 @@ BOOST_AUTO_TEST_CASE(what_all_want_leaves_its_source_once) {
     // Five chunks and a rest: in a chain, for there are fewer ranks than 5 + 2 * 2.
     index_t const count = (index_t{5} << 18) + 7;
     one_to_all all(world, count);
-    job moving = prepare(world, all.have, all.want, {.processes_per_node = 1, .relays = true});
+    job moving =
+        prepare(world, all.have, all.want,
+                {.processes_per_node = 1, .relays = true, .on_node = node_exchange::messages});
     for (int i = 0; i < 2; ++i) {
         if (world.rank() != one_to_all::source % world.size())
             std::fill(all.elements.begin(), all.elements.end(), -1.0F);

@@ -46,7 +46,7 @@ RESHARD_DECL void exchange::run() {
             wait.restart();
             continue;
         }
-        if (!rings_.is_done())
+        if (!rings_.is_done() || !arrived_.empty())
             ::sched_yield(); // the other end may need this core
         wait.look();
     }
