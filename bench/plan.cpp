@@ -3,6 +3,7 @@
 /// \file
 /// How long planning takes: models that move from one layout to another, on one core.
 
+#include "balance_job.hpp"
 #include "growth.hpp"
 #include "jobs.hpp"
 #include "json_list.hpp"
@@ -206,7 +207,7 @@ options read(CLI::App& program, int count, char** words) {
     options chosen;
     program.add_option("--job", chosen.job, "Which job")
         ->check(CLI::IsMember(
-            {"A", "B", "C", "C2", "D", "E", "F", "G", "scale", "wide", "typed", "all"}))
+            {"A", "B", "C", "C2", "D", "E", "F", "G", "scale", "wide", "typed", "balance", "all"}))
         ->capture_default_str();
     program.add_option("--scope", chosen.scope, "Plan for all ranks, for rank 0, or both")
         ->check(CLI::IsMember({"all", "one", "both"}))
@@ -224,6 +225,8 @@ options read(CLI::App& program, int count, char** words) {
 class bench_run {
 public:
     explicit bench_run(options const& chosen) : chosen_(chosen) {
+        if (chosen.job == "balance")
+            return;
         std::printf("job   layouts  scope  form       transfers            bytes         ms"
                     "  answer MiB  extra MiB\n");
     }
@@ -308,6 +311,13 @@ public:
         plot.write(chosen_.plot);
     }
 
+    /// How busy the busiest is.
+    void run_balance() {
+        balance_run all(chosen_.repeat);
+        all.run();
+        rows_.insert(rows_.end(), all.rows().begin(), all.rows().end());
+    }
+
     /// \return false where a number differed from the known one
     bool finish() const {
         if (!chosen_.json.empty())
@@ -377,6 +387,8 @@ bool run(options const& chosen) {
         all.run_scale();
     if (chosen.job == "all" || chosen.job == "wide")
         all.run_wide();
+    if (chosen.job == "all" || chosen.job == "balance")
+        all.run_balance();
     bool const typed_is_right =
         (chosen.job != "all" && chosen.job != "typed") || run_typed(chosen.repeat);
     return all.finish() && typed_is_right;
