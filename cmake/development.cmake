@@ -92,11 +92,15 @@ function(reshard_program target)
     endif()
 endfunction()
 
-# How programs are started under MPI, and what root and crowded machines need.
+# How programs are started under MPI, and what root and crowded machines need. Open MPI is told which of its ways to
+# use: to look for networks, which are none here, takes half of the start of a job. And not to wait a second for
+# processes that it has ended, which is most of the time of a test of what is refused.
 set(reshard_mpiexec "${MPIEXEC_EXECUTABLE}")
 set(reshard_mpi_environment
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_btl_base_warn_component_unused=0
+    OMPI_MCA_pml=ob1
+    OMPI_MCA_odls_base_sigkill_timeout=0
     HWLOC_HIDE_ERRORS=2) # a container without /sys is no news
 execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version
     OUTPUT_VARIABLE reshard_mpiexec_version ERROR_VARIABLE reshard_mpiexec_version)
