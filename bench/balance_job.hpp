@@ -36,6 +36,7 @@ public:
         for (job const& one : all_jobs)
             for (holder_t const per_node : {0u, 8u})
                 add_job(one, per_node);
+        // The least of senders leaves out that links come first, and may be lower than can be had.
         std::printf("\nrandom layouts  node  worst sender/least  mean  worst link/least  mean\n");
         for (holder_t const per_node : {0u, 2u, 4u})
             add_random(per_node);
