@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,29 @@ BOOST_AUTO_TEST_CASE(sender_and_receiver_have_the_same_chunks_in_the_same_turns)
                                 chunks_with(from, receives[static_cast<std::size_t>(to)])));
         }
     });
+}
+
+BOOST_AUTO_TEST_CASE(chunks_that_are_passed_on_wait_for_those_that_bring_them) {
+    chunk const any{{{0, packet::all_of_it, 4}}, {}, 4};
+    // Of two trees; the second one goes on to two ranks.
+    std::vector<lane> receives{{3, {any}}, {2, {any, any}, 0, 0}, {1, {any}, 4, 1}};
+    std::vector<lane> sends{
+        {4, {any, any}, 1, 0}, {5, {any}, 0, 7}, {6, {any}, 5, 1}, {7, {any}, 5, 1}};
+    BOOST_TEST(link_relays(sends, receives) == 3u);
+    BOOST_TEST(receives[0].first_relayed == lane::not_relayed);
+    BOOST_TEST(receives[1].first_relayed == 0u);
+    BOOST_TEST(receives[2].first_relayed == 2u);
+    BOOST_TEST(sends[0].first_relayed == 0u);
+    BOOST_TEST(sends[1].first_relayed == lane::not_relayed); // this rank is the source
+    BOOST_TEST(sends[2].first_relayed == 2u);
+    BOOST_TEST(sends[3].first_relayed == 2u);
+    std::vector<lane> short_by_one{{2, {any}, 0, 0}}, without;
+    BOOST_CHECK_EXCEPTION(link_relays(sends, short_by_one), error, [](error const& problem) {
+        return problem.code() == errc::bad_layout &&
+               std::string(problem.what()).find("get 2 chunks from this rank, which gets 1") !=
+                   std::string::npos;
+    });
+    BOOST_CHECK_THROW(link_relays(sends, without), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

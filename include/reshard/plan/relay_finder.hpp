@@ -126,12 +126,12 @@ private:
             for (std::size_t i = 0; shards && i < shards.size(); ++i)
                 elements.back() += shards.elements(i);
         }
-        std::uint64_t chunks = 0;
+        std::uint64_t bytes = 0;
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
-            chunks += static_cast<std::uint64_t>(elements[targets_.spread(t)]) *
-                      static_cast<std::uint64_t>(bits(problem_.targets[t].dtype)) / 8 /
-                      static_cast<std::uint64_t>(chunk_bytes);
-        return static_cast<std::size_t>(chunks / std::max<holder_t>(1, problem_.target_holders));
+            bytes += static_cast<std::uint64_t>(elements[targets_.spread(t)]) *
+                     static_cast<std::uint64_t>(bits(problem_.targets[t].dtype)) / 8;
+        return static_cast<std::size_t>(bytes / static_cast<std::uint64_t>(chunk_bytes) /
+                                        std::max<holder_t>(1, problem_.target_holders));
     }
 
     constexpr known_tree const& tree_of(tree_key const& key, key_id source,

@@ -10,8 +10,6 @@
 #include <reshard/mpi/sparse_exchange.hpp>
 #include <reshard/tensor/view.hpp>
 
-#include <boost/assert.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -98,18 +96,19 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
 
 RESHARD_DECL std::size_t link_relays(std::vector<lane>& sends, std::vector<lane>& receives) {
     std::size_t count = 0;
-    for (lane& from : receives) {
-        if (from.tree == lane::no_tree)
-            continue;
-        bool is_passed_on = false;
-        for (lane& to : sends)
-            if (to.tree == from.tree) {
-                BOOST_ASSERT(to.chunks.size() == from.chunks.size());
-                to.first_relayed = count;
-                is_passed_on = true;
-            }
-        if (is_passed_on)
-            from.first_relayed = std::exchange(count, count + from.chunks.size());
+    for (lane& to : sends) {
+        if (to.tree == lane::no_tree || to.first_turn == 0)
+            continue; // the source gives it
+        auto const from =
+            std::ranges::find_if(receives, [&](lane const& one) { return one.tree == to.tree; });
+        if (from == receives.end() || from->chunks.size() != to.chunks.size())
+            fail(errc::bad_layout, "the plan has rank ", to.peer, " get ",
+                 counted(to.chunks.size(), "chunk"), " from this rank, which gets ",
+                 from == receives.end() ? 0 : from->chunks.size(),
+                 " to pass on; make the plan anew");
+        if (from->first_relayed == lane::not_relayed)
+            from->first_relayed = std::exchange(count, count + from->chunks.size());
+        to.first_relayed = from->first_relayed;
     }
     return count;
 }
