@@ -12,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <bit>
+#include <cstdint>
 #include <fstream>
 
 using namespace reshard;
@@ -108,6 +109,53 @@ BOOST_AUTO_TEST_CASE(a_program_stands_on_either_side_and_not_on_both) {
             BOOST_TEST(error_of([&] { bridge_target(solo(), pair.want(), port, with); }) ==
                        "usage: both sides of the bridge have a program; give it on one side only");
     }
+}
+
+namespace {
+
+/// 'w' as an 8-bit float, and its scales as they are.
+mapping quantized(catalog const&, catalog const*) {
+    mapping program;
+    program.define("w", cast(program.source("w", {2, 2}, data_type::bf16), data_type::f8_e4m3));
+    program.define("w_scale_inv", program.source("w_scale_inv", {2, 1}, data_type::f32));
+    return program;
+}
+
+/// A tensor of any type, and its bytes.
+template <class T>
+void add(state_dict& all, std::string key, data_type dtype, index_vector const& shape,
+         std::vector<T>& elements) {
+    all.add({std::move(key), dtype, shape, whole(shape)},
+            tensor_view{elements.data(), dtype, shape, {shape[1], 1}});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(weights_become_8_bits_wide_on_the_way_beside_the_scales_of_their_version) {
+    port_path const port;
+    // What was divided by its block's scale: 1, 2 / 448, -0.5. Codes of E4M3: 0x38, 0x40 / 0x7e, 0xb0.
+    std::vector<std::uint16_t> w{0x3f80, 0x4000, 0x43e0, 0xbf00};
+    std::vector<float> scales{0.25f, 8.0f}, got_scales(2);
+    std::vector<std::uint8_t> got(4);
+    state_dict have, want;
+    add(have, "w", data_type::bf16, {2, 2}, w);
+    add(have, "w_scale_inv", data_type::f32, {2, 1}, scales);
+    add(want, "w", data_type::f8_e4m3, {2, 2}, got);
+    add(want, "w_scale_inv", data_type::f32, {2, 1}, got_scales);
+    bridge_source source(solo(), have, port);
+    bridge_target target(solo(), want, port, {.program = quantized});
+    source.publish();
+    target.update();
+    BOOST_TEST(got == (std::vector<std::uint8_t>{0x38, 0x40, 0x7e, 0xb0}));
+    BOOST_TEST(got_scales == (std::vector<float>{0.25f, 8.0f}));
+    // A step later the first row is twice as large: its elements stay, and its scale does not.
+    scales[0] = 0.5f;
+    source.publish();
+    BOOST_TEST(got_scales == (std::vector<float>{0.25f, 8.0f}));
+    target.update();
+    BOOST_TEST(got == (std::vector<std::uint8_t>{0x38, 0x40, 0x7e, 0xb0}));
+    BOOST_TEST(got_scales == (std::vector<float>{0.5f, 8.0f}));
+    BOOST_TEST(target.stats().bytes == 8); // the scales alone
 }
 
 BOOST_AUTO_TEST_CASE(a_hook_says_of_each_tensor_when_it_has_a_version) {
