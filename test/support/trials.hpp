@@ -18,9 +18,9 @@ inline constexpr bool is_sanitized = __has_feature(address_sanitizer);
 inline constexpr bool is_sanitized = false;
 #endif
 
-/// The number of trials out of that of a build without sanitizers: with them, each takes thirty times
-/// as long, and a thirtieth goes down every path that there is.
-constexpr std::uint64_t trials(std::uint64_t count) { return is_sanitized ? count / 30 : count; }
+/// The number of trials out of that of a build without sanitizers: with them, each takes ten times
+/// as long, and a tenth goes down every path that there is.
+constexpr std::uint64_t trials(std::uint64_t count) { return is_sanitized ? count / 10 : count; }
 
 } // namespace reshard::test
 
