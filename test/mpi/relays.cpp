@@ -2,10 +2,14 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
+#include "support/rank_tensors.hpp"
+
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/mpi/communicator.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -44,6 +48,23 @@ std::vector<index_t> of_all(boost::mpi::communicator const& world, index_t mine)
     std::vector<index_t> all;
     boost::mpi::all_gather(world, mine, all);
     return all;
+}
+
+/// So many elements, held by rank 0, go where each rank wants them, and each rank is a node.
+void check_one_to(index_t count, std::vector<std::vector<shard_descriptor>> const& wanted,
+                  index_t bytes_relayed) {
+    boost::mpi::communicator const world;
+    test::rank_tensors have(layout_of({{{"a", data_type::f32, {count}, {{0}, {count}}}}}),
+                            world.rank());
+    test::rank_tensors want(layout_of(wanted), world.rank());
+    have.fill();
+    job moving =
+        prepare(world, have.views(), want.views(),
+                {.processes_per_node = 1, .relays = true, .deadline = std::chrono::seconds(60)});
+    run(moving);
+    BOOST_TEST(want.wrong_elements() == 0u);
+    auto const all = of_all(world, moving.cost().bytes_relayed);
+    BOOST_TEST(std::accumulate(all.begin(), all.end(), index_t{0}) == bytes_relayed);
 }
 
 } // namespace
@@ -88,6 +109,39 @@ BOOST_AUTO_TEST_CASE(on_the_node_of_the_source_nothing_is_passed_on) {
     BOOST_TEST(moving.cost().bytes_relayed == 0);
     if (world.rank() == one_to_all::source % world.size())
         BOOST_TEST(moving.cost().bytes_out == 4000 * (world.size() - 1));
+}
+
+BOOST_AUTO_TEST_CASE(boxes_that_begin_at_one_element_go_by_one_tree) {
+    // Two chunks and four; every other rank has them in another order.
+    index_t const count = index_t{1} << 20;
+    shard_descriptor const half{"a", data_type::f32, {count}, {{0}, {count / 2}}};
+    shard_descriptor const whole{"a", data_type::f32, {count}, {{0}, {count}}};
+    std::vector<std::vector<shard_descriptor>> wanted{{}};
+    for (int rank = 1; rank < boost::mpi::communicator().size(); ++rank)
+        wanted.push_back(rank % 2 == 0 ? std::vector{half, whole} : std::vector{whole, half});
+    check_one_to(count, wanted, 6 * count * std::max(0, static_cast<int>(wanted.size()) - 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_block_of_many_is_not_passed_on_with_the_shard_that_is_one) {
+    // The last rank wants elements 0, 1, 4, 5, and all others 0, 1.
+    int const size = boost::mpi::communicator().size();
+    if (size < 4)
+        return; // one taker is no tree
+    std::vector<std::vector<shard_descriptor>> wanted{{}};
+    for (int rank = 1; rank + 1 < size; ++rank)
+        wanted.push_back({{"a", data_type::f32, {8}, {{0}, {2}}}});
+    wanted.push_back({{"a", data_type::f32, {8}, {{0}, {6}}, {}, {{0, 2, 4}}}});
+    check_one_to(8, wanted, 8 * (size - 3));
+}
+
+BOOST_AUTO_TEST_CASE(without_nodes_of_a_kind_nothing_is_passed_on) {
+    boost::mpi::communicator const world;
+    one_to_all all(world, 1000);
+    job moving =
+        prepare(world, all.have, all.want, {.relays = true, .on_node = node_exchange::rings});
+    run(moving);
+    BOOST_TEST(moving.cost().bytes_relayed == 0);
+    BOOST_TEST(moving.cost().bytes_out == 0); // all ranks are on one node
 }
 
 BOOST_AUTO_TEST_CASE(in_rounds_nothing_is_passed_on_and_the_caller_is_told) {

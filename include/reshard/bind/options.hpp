@@ -218,8 +218,10 @@ struct options {
     /// one on the same node gives them.
     holder_t processes_per_node = 0;
     /// What several ranks on other nodes want from one leaves it once, and they pass it on chunk by
-    /// chunk, from their targets; see `plan_options::relays`. Tensors that are filled in rounds are
-    /// not passed on, nor is what ranks look up in a directory (`gather_up_to`). A load takes none.
+    /// chunk, from their targets, in messages; see `plan_options::relays`. Nothing is passed on where
+    /// `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one another; nor
+    /// are tensors that are filled in rounds, and what ranks look up in a directory
+    /// (`gather_up_to`). A load takes none.
     bool relays = false;
     /// Patterns of target keys whose shapes may differ from what the source has or the program
     /// yields (see `fit_shapes`): they are cropped, or extended with zeros.

@@ -31,7 +31,7 @@ struct sorted_transfers {
     std::vector<std::vector<std::uint32_t>> to;
     std::vector<std::vector<std::uint32_t>> from;
     std::vector<std::uint32_t> local;
-    std::vector<relay_transfers> relays_to = {};
+    std::vector<relay_transfers> relays_to = {}; ///< by peer, here and below
     std::vector<relay_transfers> relays_from = {};
 };
 
@@ -46,6 +46,8 @@ struct lane_order {
 
 /// One lane a peer, those nearest in the direction of `step` first; behind it those of its trees,
 /// in an order that both ends have.
+///
+/// \param relays by peer
 RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
                                              std::vector<std::vector<std::uint32_t>> const& by_peer,
                                              std::vector<relay_transfers> const& relays,

@@ -50,8 +50,7 @@ struct process_cost {
 /// The cost of a whole plan.
 struct plan_cost {
     index_t transfers = 0;
-    index_t relays =
-        0; ///< transfers that another one than their source gives, which passes them on
+    index_t relays = 0; ///< transfers that a taker passes on
     index_t messages = 0;
     index_t bytes = 0; ///< all that is written, moved within a process or between two
     index_t bytes_local = 0;
@@ -80,6 +79,8 @@ struct flow {
     std::uint32_t place = 0;      ///< of the target in the tree
 
     static constexpr std::uint32_t no_tree = 0xffffffff;
+
+    constexpr bool is_passed_on() const { return tree != no_tree && place > 0; }
 
     constexpr bool operator==(flow const&) const = default;
 };
@@ -134,7 +135,7 @@ public:
         }
         cost_.by_process[one.target].bytes_in += bytes;
         cost_.by_process[one.source].bytes_out += bytes;
-        if (one.tree != flow::no_tree && one.place > 0) {
+        if (one.is_passed_on()) {
             cost_.relays += one.count;
             cost_.by_process[one.source].bytes_relayed += bytes;
         }

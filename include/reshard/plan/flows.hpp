@@ -102,12 +102,8 @@ public:
 
     /// What sources send, by who could send it.
     constexpr std::vector<detail::shared_load> loads() const {
-        auto const is_sent = [this](std::uint32_t t, detail::cut_place const& place) {
-            auto const relayed = relays_.find(t, place);
-            return !relayed || relayed->place == 0;
-        };
         return detail::giver_class_finder(problem_, options_, sources_, targets_, patterns_,
-                                          is_sent)
+                                          &relays_)
             .find()
             .loads;
     }
@@ -171,10 +167,7 @@ private:
     /// A flow of a tree: from the taker that passes it on, unless it is the first.
     constexpr detail::flow relayed_flow(detail::relay_place const& at, holder_t taker,
                                         index_t bytes, bool is_rest) const {
-        detail::relay_tree const& tree = relays_.tree(at.tree);
-        std::uint32_t const parent = step_of(tree, at.place).parent;
-        bool const is_first = parent == detail::relay_step::no_parent;
-        return {options_.process_of(is_first ? tree.source : tree.takers[parent]),
+        return {options_.process_of(sender_of(relays_.tree(at.tree), at.place)),
                 taker,
                 bytes,
                 1,
@@ -224,9 +217,9 @@ private:
         return true;
     }
 
-    /// What is relayed depends on.
+    /// Nothing else may be passed on; without relays, tensors do not differ in it.
     constexpr bool is_wire_type(std::uint32_t t, std::size_t piece) const {
-        return wire(t, piece) == problem_.targets[t].dtype;
+        return !options_.relays || wire(t, piece) == problem_.targets[t].dtype;
     }
 
     /// What givers of a tensor depend on beside who holds it.

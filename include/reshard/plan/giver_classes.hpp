@@ -5,6 +5,7 @@
 
 #include <reshard/plan/givers.hpp>
 #include <reshard/plan/load_balance.hpp>
+#include <reshard/plan/relay_finder.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -133,21 +134,15 @@ struct giver_classes {
     }
 };
 
-/// All cuts are sent by a possible giver: none is passed on by others.
-struct sent_by_givers {
-    constexpr bool operator()(std::uint32_t, cut_place const&) const { return true; }
-};
-
 /// Finds them.
-template <class IsSent = sent_by_givers>
 class giver_class_finder {
 public:
-    /// \param is_sent says of a cut of a tensor that one of the possible givers sends it
+    /// \param relays null where nobody passes anything on
     /// \pre   `patterns` are those of all transfers
     constexpr giver_class_finder(plan_problem const& problem, plan_options const& options,
                                  source_indices const& sources, shard_kinds const& targets,
-                                 pattern_plan const& patterns, IsSent is_sent = {})
-        : is_sent_(std::move(is_sent)),
+                                 pattern_plan const& patterns, relay_finder* relays = nullptr)
+        : relays_(relays),
           problem_(problem),
           sources_(sources),
           targets_(targets),
@@ -226,7 +221,7 @@ private:
             for (box_giver const& giver : possible.givers)
                 result_.replicas.push_back(giver.replica);
             if (possible.givers.empty() || possible.has_taker ||
-                !is_sent_(result_.examples[group], cuts.place(i))) {
+                (relays_ && relays_->is_passed_on(result_.examples[group], cuts.place(i)))) {
                 one.shares.push_back({result_.counts[group], possible.givers.empty()
                                                                  ? std::uint16_t{0}
                                                                  : possible.givers[0].replica});
@@ -272,7 +267,7 @@ private:
         return slot.number;
     }
 
-    IsSent is_sent_;
+    relay_finder* relays_;
     plan_problem const& problem_;
     source_indices const& sources_;
     shard_kinds const& targets_;

@@ -5,7 +5,6 @@
 
 #include <reshard/plan/cut_list.hpp>
 #include <reshard/plan/giver_balancer.hpp>
-#include <reshard/plan/target_boxes.hpp>
 #include <reshard/plan/target_kinds.hpp>
 
 #include <algorithm>
@@ -29,7 +28,6 @@ public:
         : problem_(problem),
           sources_(sources),
           targets_(targets),
-          has_relays_(options.relays && !scope.targets.is_everybody()),
           parts_(scope, options, sources, targets_),
           kinds_(problem, sources, targets_, parts_) {}
 
@@ -59,42 +57,9 @@ private:
         cut_finder const finder(problem_, target, sources_);
         for (std::uint32_t const shard : kinds_.wanted(t))
             finder.find_sources_of(shard, cuts);
-        if (has_relays_)
-            find_passed_on(t, cuts);
         find_given(t, finder, cuts);
         cuts.sort();
         return cuts;
-    }
-
-    /// What others want as well, and do not get from sources in the scope: one of those in it may
-    /// pass it on to them.
-    constexpr void find_passed_on(std::uint32_t t, placed_pattern& cuts) const {
-        target_side const& target = problem_.targets[t];
-        target_boxes const boxes(target.shards);
-        for (std::size_t i = 0, count = cuts.size(); i < count; ++i) {
-            placed_cut one = cuts[i];
-            key_id const source = target.pieces->source(one.at.piece);
-            if (source == zero_source || is_among(one.at.source_box, kinds_.given(source)))
-                continue;
-            if (!is_first_wanted(t, one.at, boxes)) // those of an equal shard are there
-                continue;
-            boxes.for_each_equal(one.at, [&](shard_part other) {
-                one.at.target_shard = other.shard;
-                one.at.target_part = other.part;
-                if (!is_among(other.shard, kinds_.wanted(t)))
-                    cuts.push_back(one);
-            });
-        }
-    }
-
-    /// True where no shard in the scope with a lower number has the box of a cut.
-    constexpr bool is_first_wanted(std::uint32_t t, cut_place const& at,
-                                   target_boxes const& boxes) const {
-        bool is_first = true;
-        boxes.for_each_equal(at, [&](shard_part other) {
-            is_first &= other.shard >= at.target_shard || !is_among(other.shard, kinds_.wanted(t));
-        });
-        return is_first;
     }
 
     static constexpr bool is_among(std::uint32_t number, numbers const& ascending) {
@@ -125,7 +90,6 @@ private:
     plan_problem const& problem_;
     source_indices const& sources_;
     shard_kinds const& targets_;
-    bool has_relays_;
     scope_parts parts_;
     target_kinds kinds_;
 };

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -42,6 +43,8 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t not_listed = 0xffffffff;
+
     /// Makes room for the transfers that there will be at most, or nearly.
     constexpr void count(pattern_plan const& patterns) {
         std::size_t transfers = 0;
@@ -56,6 +59,7 @@ private:
         std::vector<std::uint16_t> chains;
         for (std::size_t i = 0; i < target.pieces->size(); ++i)
             chains.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
+        std::size_t const first = result_.transfers.size(), first_relay = result_.relays.size();
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
             cut_place const& place = cuts.place(i);
             transfer entry{.target_holder = target.shards.holder(place.target_shard),
@@ -68,71 +72,85 @@ private:
             if (key_id const source = target.pieces->source(place.piece); source != zero_source)
                 name_source(entry, source, relayed ? relayed->giver : givers_(patterns, t, i));
             if (relayed)
-                add_relayed(entry, *relayed);
-            else if (scope_.targets.contains(entry.target_holder) ||
-                     (entry.source_holder != no_holder &&
-                      scope_.sources.contains(entry.source_holder)))
+                list_relayed(entry, *relayed);
+            else if (is_in_scope(entry.source_holder, entry.target_holder))
                 result_.transfers.push_back(entry);
         }
-        name_inputs(cuts.geometry());
+        if (result_.relays.size() > first_relay)
+            sort(first, first_relay, cuts.geometry());
     }
 
-    /// Adds a transfer, if one of those in the scope gets it, gives it or passes it on.
-    constexpr void add_relayed(transfer const& entry, relay_place const& at) {
+    constexpr bool is_in_scope(holder_t source, holder_t target) const {
+        return scope_.targets.contains(target) ||
+               (source != no_holder && scope_.sources.contains(source));
+    }
+
+    /// Lists a transfer of a tree, and those by which takers in the scope pass on what it brings. One
+    /// that such a taker passes on is listed with that taker's.
+    constexpr void list_relayed(transfer entry, relay_place const& at) {
         relay_tree const& tree = relays_.tree(at.tree);
-        std::uint32_t const parent = step_of(tree, at.place).parent;
-        bool const is_sent = parent == relay_step::no_parent
-                                 ? scope_.sources.contains(entry.source_holder)
-                                 : scope_.targets.contains(tree.takers[parent]);
-        if (!is_sent && !scope_.targets.contains(entry.target_holder))
+        bool const is_listed = at.is_passed_on()
+                                   ? !scope_.targets.contains(sender_of(tree, at.place)) &&
+                                         scope_.targets.contains(entry.target_holder)
+                                   : is_in_scope(tree.source, entry.target_holder);
+        if (!is_listed)
             return;
-        result_.relays.push_back({static_cast<std::uint32_t>(result_.transfers.size()),
-                                  number_of(at.tree), at.place, relay::no_input});
-        result_.transfers.push_back(entry);
+        std::vector<relay> next{{0, listed_tree(at.tree), at.place, at.box, relay::no_input}};
+        while (!next.empty()) {
+            relay step = next.back();
+            next.pop_back();
+            step.transfer = static_cast<std::uint32_t>(result_.transfers.size());
+            shard_part const taker = relays_.part_of(at, step.place);
+            entry.target_holder = tree.takers[step.place];
+            entry.target_shard = taker.shard;
+            entry.target_part = taker.part;
+            result_.transfers.push_back(entry);
+            result_.relays.push_back(step);
+            if (scope_.targets.contains(entry.target_holder))
+                for_each_child(tree, step.place, [&](std::uint32_t child) {
+                    next.push_back({0, step.tree, child, step.box, step.transfer});
+                });
+        }
     }
 
     /// The number in the plan of a tree that the finder has by another one.
-    constexpr std::uint32_t number_of(std::uint32_t tree) {
+    constexpr std::uint32_t listed_tree(std::uint32_t tree) {
         if (tree >= tree_numbers_.size())
-            tree_numbers_.resize(tree + 1, relay_step::no_parent);
-        if (tree_numbers_[tree] == relay_step::no_parent) {
+            tree_numbers_.resize(tree + 1, not_listed);
+        if (tree_numbers_[tree] == not_listed) {
             tree_numbers_[tree] = static_cast<std::uint32_t>(result_.trees.size());
             result_.trees.push_back(relays_.tree(tree));
         }
         return tree_numbers_[tree];
     }
 
-    /// Names the transfers that bring what others of the tensor pass on: the same box, one place
-    /// before in the same tree.
-    constexpr void name_inputs(pattern const& cuts) {
-        std::size_t const first = std::exchange(first_relay_, result_.relays.size());
-        auto const box_of = [&](relay const& one) {
-            std::uint32_t const cut = result_.transfers[one.transfer].cut;
-            return std::tuple(one.tree, cuts.target_offset(cut));
-        };
-        auto const key = [&](relay const& one, std::uint32_t place) {
-            return std::tuple_cat(box_of(one), std::tuple(place));
-        };
-        std::vector<std::uint32_t> order;
-        for (std::size_t i = first; i < result_.relays.size(); ++i)
-            order.push_back(static_cast<std::uint32_t>(i));
+    /// Brings the transfers of one tensor into the order of its target shards, and of its relays.
+    constexpr void sort(std::size_t first, std::size_t first_relay, pattern const& cuts) {
+        std::vector<transfer> const listed(result_.transfers.begin() +
+                                               static_cast<std::ptrdiff_t>(first),
+                                           result_.transfers.end());
+        std::vector<std::uint32_t> order(listed.size(), 0), place(listed.size(), 0);
+        std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            relay const &x = result_.relays[a], &y = result_.relays[b];
-            return key(x, x.place) < key(y, y.place);
+            return turn(listed[a], cuts) < turn(listed[b], cuts);
         });
-        for (std::uint32_t const i : order) {
-            relay& one = result_.relays[i];
-            std::uint32_t const parent = step_of(result_.trees[one.tree], one.place).parent;
-            if (parent == relay_step::no_parent)
-                continue;
-            auto const input = std::lower_bound(
-                order.begin(), order.end(), key(one, parent), [&](std::uint32_t a, auto const& b) {
-                    return key(result_.relays[a], result_.relays[a].place) < b;
-                });
-            if (input != order.end() &&
-                key(result_.relays[*input], result_.relays[*input].place) == key(one, parent))
-                one.input = result_.relays[*input].transfer;
+        for (std::uint32_t i = 0; i < order.size(); ++i) {
+            place[order[i]] = static_cast<std::uint32_t>(first) + i;
+            result_.transfers[first + i] = listed[order[i]];
         }
+        auto const relays = result_.relays.begin() + static_cast<std::ptrdiff_t>(first_relay);
+        for (auto one = relays; one != result_.relays.end(); ++one) {
+            one->transfer = place[one->transfer - first];
+            if (one->input != relay::no_input)
+                one->input = place[one->input - first];
+        }
+        std::sort(relays, result_.relays.end(),
+                  [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
+    }
+
+    static constexpr std::tuple<std::uint32_t, std::uint8_t, index_vector>
+    turn(transfer const& one, pattern const& cuts) {
+        return {one.target_shard, one.target_part, cuts.target_offset(one.cut)};
     }
 
     constexpr void name_source(transfer& entry, key_id source, shard_part chosen) const {
@@ -147,7 +165,6 @@ private:
     giver_finder const& givers_;
     relay_finder& relays_;
     std::vector<std::uint32_t> tree_numbers_; ///< by number of the finder
-    std::size_t first_relay_ = 0;             ///< of the tensor
     plan result_;
 };
 

@@ -110,8 +110,9 @@ struct plan_options {
     holder_t processes_per_node = 0;
     /// Whoever plans the same transfers needs the same choice.
     replica_choice replicas = replica_choice::balanced;
-    /// What several processes on other nodes want from one leaves it once, and they pass it on.
-    /// Where several could give, they take turns.
+    /// What several processes want from one, and nobody on their nodes holds, leaves it once, and
+    /// they pass it on: a plan has what its holders pass on as well. Where several could give, they
+    /// take turns.
     bool relays = false;
 
     constexpr holder_t process_of(holder_t holder) const {

@@ -74,7 +74,7 @@ struct plan {
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<plan>{"plan", 4};
+inline constexpr stored_form form_of<plan>{"plan", 5};
 
 /// What keeps `part` from being a transfer of `whole`, or nothing.
 constexpr char const* transfer_fault(plan const& whole, transfer const& part) {
@@ -96,6 +96,52 @@ constexpr char const* transfer_fault(plan const& whole, transfer const& part) {
                : "casts that do not lead to the target's data type";
 }
 
+/// The geometry of one transfer.
+///
+/// \pre `t` is a transfer of `whole`
+constexpr cut cut_of(plan const& whole, transfer const& t) {
+    return whole.patterns[whole.pattern_of[t.target_key]][t.cut];
+}
+
+/// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes
+/// move.
+///
+/// A chain that ends narrower is run by the sender, another by the receiver.
+constexpr data_type wire_dtype(data_type source, data_type target) {
+    return bits(target) <= bits(source) ? target : source;
+}
+
+/// The same of a transfer; the target's where there is no source.
+///
+/// \pre `t` is a transfer of `whole`
+constexpr data_type wire_dtype(plan const& whole, transfer const& t) {
+    data_type const target = whole.target_dtypes[t.target_key];
+    return t.source_key == zero_source ? target
+                                       : wire_dtype(whole.source_dtypes[t.source_key], target);
+}
+
+/// True where `input` brings all that `t` passes on, in the type in which it is passed on.
+///
+/// \pre both are transfers of `whole`
+constexpr bool brings(plan const& whole, transfer const& input, transfer const& t) {
+    cut const given = cut_of(whole, input), wanted = cut_of(whole, t);
+    return input.target_key == t.target_key && input.source_key == t.source_key &&
+           input.chain == t.chain && given.target_box() == wanted.target_box() &&
+           given.source_box() == wanted.source_box() && given.extent == wanted.extent &&
+           given.joins == wanted.joins && wire_dtype(whole, t) == whole.target_dtypes[t.target_key];
+}
+
+/// True where the input of a relay brings what it passes on, one place before in its tree.
+///
+/// \pre its transfer and its place are there
+constexpr bool has_input(plan const& whole, relay const& one) {
+    relay const* const before =
+        one.input < whole.transfers.size() ? find_relay(whole.relays, one.input) : nullptr;
+    return before && one.is_passed_on() && before->tree == one.tree && before->box == one.box &&
+           before->place == step_of(whole.trees[one.tree], one.place).parent &&
+           brings(whole, whole.transfers[one.input], whole.transfers[one.transfer]);
+}
+
 /// What keeps `step` from being a relay of `whole`, or nothing.
 constexpr char const* relay_fault(plan const& whole, relay const& step) {
     if (step.transfer >= whole.transfers.size())
@@ -108,22 +154,31 @@ constexpr char const* relay_fault(plan const& whole, relay const& step) {
         return "to a holder that is not at its place";
     if (whole.trees[step.tree].source != whole.transfers[step.transfer].source_holder)
         return "from another source than its tree";
-    if (step.input != relay::no_input && step.input >= whole.transfers.size())
-        return "of what no transfer brings";
+    if (step.input != relay::no_input && !has_input(whole, step))
+        return "of what its input does not bring";
     return nullptr;
+}
+
+/// What keeps the trees of a plan from being some, or nothing.
+constexpr char const* tree_fault(std::vector<relay_tree> trees) {
+    for (relay_tree const& tree : trees)
+        if (tree.branches == 0 || tree.branches > tree.takers.size())
+            return "a tree of relays with no branches, or more than takers";
+    std::sort(trees.begin(), trees.end());
+    return std::adjacent_find(trees.begin(), trees.end()) == trees.end() ? nullptr
+                                                                         : "a tree of relays twice";
 }
 
 /// \throws error with errc::bad_layout
 constexpr void check_relays(plan const& whole) {
-    for (relay_tree const& tree : whole.trees)
-        if (tree.branches == 0)
-            fail(errc::bad_layout, "it has a tree of relays without branches");
-    for (std::size_t i = 0; i < whole.relays.size(); ++i) {
-        if (char const* const fault = relay_fault(whole, whole.relays[i]))
-            fail(errc::bad_layout, "it has a relay ", fault);
-        if (i > 0 && whole.relays[i - 1].transfer >= whole.relays[i].transfer)
+    if (char const* const fault = tree_fault(whole.trees))
+        fail(errc::bad_layout, "it has ", fault);
+    for (std::size_t i = 1; i < whole.relays.size(); ++i)
+        if (whole.relays[i - 1].transfer >= whole.relays[i].transfer)
             fail(errc::bad_layout, "it has relays out of order");
-    }
+    for (relay const& one : whole.relays)
+        if (char const* const fault = relay_fault(whole, one))
+            fail(errc::bad_layout, "it has a relay ", fault);
 }
 
 /// The number of a chain; a new one is added.
@@ -171,34 +226,7 @@ namespace detail {
 ///
 /// \param step the relay of the transfer, null where there is none
 constexpr holder_t sender_of(plan const& whole, transfer const& t, relay const* step) {
-    std::uint32_t const parent =
-        step ? step_of(whole.trees[step->tree], step->place).parent : relay_step::no_parent;
-    return parent == relay_step::no_parent ? t.source_holder
-                                           : whole.trees[step->tree].takers[parent];
-}
-
-/// The geometry of one transfer.
-///
-/// \pre `t` is a transfer of `whole`
-constexpr cut cut_of(plan const& whole, transfer const& t) {
-    return whole.patterns[whole.pattern_of[t.target_key]][t.cut];
-}
-
-/// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes
-/// move.
-///
-/// A chain that ends narrower is run by the sender, another by the receiver.
-constexpr data_type wire_dtype(data_type source, data_type target) {
-    return bits(target) <= bits(source) ? target : source;
-}
-
-/// The same of a transfer; the target's where there is no source.
-///
-/// \pre `t` is a transfer of `whole`
-constexpr data_type wire_dtype(plan const& whole, transfer const& t) {
-    data_type const target = whole.target_dtypes[t.target_key];
-    return t.source_key == zero_source ? target
-                                       : wire_dtype(whole.source_dtypes[t.source_key], target);
+    return step ? sender_of(whole.trees[step->tree], step->place) : t.source_holder;
 }
 
 /// The bytes that a transfer puts on the wire.

@@ -24,6 +24,10 @@ struct relay_place {
     shard_part giver;
     std::uint32_t tree = 0;
     std::uint32_t place = 0;
+    std::uint32_t box = 0;  ///< of the target, as `target_boxes` numbers it
+    std::uint32_t kept = 0; ///< where the finder has the shards of all takers
+
+    constexpr bool is_passed_on() const { return place > 0; }
 };
 
 /// Finds the trees of a problem.
@@ -46,44 +50,56 @@ public:
           turns_(turns) {
         if (!options.relays || options.shared_sources)
             return;
-        for (std::uint32_t const spread : targets.representatives())
-            boxes_.emplace_back(targets.spreads()[spread]);
+        boxes_ = std::vector<std::optional<target_boxes>>(targets.representatives().size());
         chunks_ = chunks_of_holder();
     }
 
-    constexpr bool is_used() const { return !boxes_.empty(); }
-
     constexpr relay_tree const& tree(std::uint32_t number) const { return trees_[number]; }
+
+    /// The shard of the taker at `place` in the tree where another one of its takers was found.
+    constexpr shard_part part_of(relay_place const& found, std::uint32_t place) const {
+        return known_[found.kept].takers[place];
+    }
+
+    /// True where a taker gives that cut of a tensor, not the source.
+    constexpr bool is_passed_on(std::uint32_t tensor, cut_place const& at) {
+        auto const found = find(tensor, at);
+        return found && found->is_passed_on();
+    }
 
     /// Nothing where the source gives that cut of a tensor directly.
     constexpr std::optional<relay_place> find(std::uint32_t tensor, cut_place const& at) {
+        if (boxes_.empty())
+            return std::nullopt;
         target_side const& target = problem_.targets[tensor];
         key_id const source = target.pieces->source(at.piece);
-        if (!is_used() || source == zero_source || !can_pass_on(source, target))
+        if (source == zero_source || !can_pass_on(source, target))
             return std::nullopt;
-        std::uint32_t const box = box_of(tensor, at);
+        std::uint32_t const box = boxes_of(tensor).number(at.target_shard, at.target_part);
         if (box == target_boxes::none)
             return std::nullopt;
         shard_index const& index = sources_.of(source);
         std::size_t const turn =
             in_turn(turns_.first(tensor) + std::uint64_t{box}, index.replicas(at.source_box));
-        known_tree const& known =
-            tree_of({sources_.kinds().spread(source), at.source_box, targets_.spread(tensor), box,
-                     static_cast<std::uint32_t>(turn)},
-                    source, target);
+        std::uint32_t const kept =
+            find_tree({sources_.kinds().spread(source), at.source_box, targets_.spread(tensor), box,
+                       static_cast<std::uint32_t>(turn)},
+                      source, tensor);
+        known_tree const& known = known_[kept];
         auto const place = std::lower_bound(known.places.begin(), known.places.end(),
                                             std::pair{at.target_shard, std::uint32_t{0}});
         if (place == known.places.end() || place->first != at.target_shard)
             return std::nullopt;
-        return relay_place{index.replica(at.source_box, turn), known.number, place->second};
+        return relay_place{index.replica(at.source_box, turn), known.number, place->second, box,
+                           kept};
     }
 
+private:
     /// True where the elements have the type of the target on their way.
     constexpr bool can_pass_on(key_id source, target_side const& target) const {
         return wire_dtype(problem_.sources[source].dtype, target.dtype) == target.dtype;
     }
 
-private:
     /// What decides who is in a tree.
     struct tree_key {
         std::uint32_t source_spread = 0;
@@ -98,44 +114,50 @@ private:
     struct known_tree {
         tree_key key;
         std::uint32_t number = 0;
+        std::vector<shard_part> takers;                              ///< by place
         std::vector<std::pair<std::uint32_t, std::uint32_t>> places; ///< by target shard
     };
 
     /// Who wants a box.
     struct taker {
         holder_t process = 0;
-        std::uint32_t shard = 0;
+        shard_part part;
         holder_t holder = 0;
-
-        constexpr auto operator<=>(taker const&) const = default;
     };
 
-    constexpr std::uint32_t kind_of(std::uint32_t tensor) const {
-        return targets_.kind(targets_.spread(tensor));
-    }
-
-    constexpr std::uint32_t box_of(std::uint32_t tensor, cut_place const& at) const {
-        return boxes_[kind_of(tensor)].number(at.target_shard, at.target_part);
+    /// \pre relays are asked for
+    constexpr target_boxes const& boxes_of(std::uint32_t tensor) {
+        std::optional<target_boxes>& boxes = boxes_[targets_.kind(targets_.spread(tensor))];
+        if (!boxes)
+            boxes.emplace(problem_.targets[tensor].shards);
+        return *boxes;
     }
 
     /// What a target holder gets, on average.
     constexpr std::size_t chunks_of_holder() const {
-        std::vector<index_t> elements;
-        for (tensor_shards const& shards : targets_.spreads()) {
-            elements.push_back(0);
-            for (std::size_t i = 0; shards && i < shards.size(); ++i)
-                elements.back() += shards.elements(i);
-        }
-        std::uint64_t bytes = 0;
+        std::vector<double> elements;
+        for (tensor_shards const& shards : targets_.spreads())
+            elements.push_back(shards ? elements_of(shards) : 0);
+        double bytes = 0;
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
-            bytes += static_cast<std::uint64_t>(elements[targets_.spread(t)]) *
-                     static_cast<std::uint64_t>(bits(problem_.targets[t].dtype)) / 8;
-        return static_cast<std::size_t>(bytes / static_cast<std::uint64_t>(chunk_bytes) /
+            bytes += elements[targets_.spread(t)] *
+                     static_cast<double>(bits(problem_.targets[t].dtype)) / 8;
+        return static_cast<std::size_t>(bytes / static_cast<double>(chunk_bytes) /
                                         std::max<holder_t>(1, problem_.target_holders));
     }
 
-    constexpr known_tree const& tree_of(tree_key const& key, key_id source,
-                                        target_side const& target) {
+    /// What all shards have together; of a grid, as many as if all boxes were like the first one.
+    static constexpr double elements_of(tensor_shards const& shards) {
+        if (shards.grid())
+            return static_cast<double>(shards.elements(0)) * static_cast<double>(shards.size());
+        double elements = 0;
+        for (std::size_t i = 0; i < shards.size(); ++i)
+            elements += static_cast<double>(shards.elements(i));
+        return elements;
+    }
+
+    /// Where a tree is kept, perhaps an empty one.
+    constexpr std::uint32_t find_tree(tree_key const& key, key_id source, std::uint32_t tensor) {
         std::uint64_t const digest = digest_of_all(key.source_spread, key.source_box,
                                                    key.target_spread, key.target_box, key.turn);
         known_numbers_.make_room(known_.size());
@@ -143,14 +165,14 @@ private:
             digest, [&](std::uint32_t number) { return known_[number].key == key; });
         if (slot.number == class_table::none) {
             slot = {digest, static_cast<std::uint32_t>(known_.size())};
-            known_.push_back(make_tree(key, source, target));
+            known_.push_back(make_tree(key, source, tensor));
         }
-        return known_[slot.number];
+        return slot.number;
     }
 
-    constexpr known_tree make_tree(tree_key const& key, key_id source, target_side const& target) {
-        std::vector<taker> takers = far_takers(key, source, target);
-        known_tree result{key, 0, {}};
+    constexpr known_tree make_tree(tree_key const& key, key_id source, std::uint32_t tensor) {
+        std::vector<taker> takers = far_takers(key, source, tensor);
+        known_tree result{key, 0, {}, {}};
         if (takers.size() < 2)
             return result;
         relay_tree tree{problem_.sources[source].shards.holder(
@@ -163,15 +185,16 @@ private:
                     takers.end());
         for (std::uint32_t i = 0; i < takers.size(); ++i) {
             tree.takers.push_back(takers[i].holder);
-            result.places.push_back({takers[i].shard, i});
+            result.takers.push_back(takers[i].part);
+            result.places.push_back({takers[i].part.shard, i});
         }
         std::sort(result.places.begin(), result.places.end());
-        result.number = number_of(std::move(tree));
+        result.number = tree_number(std::move(tree));
         return result;
     }
 
     /// A tree by which other boxes go as well has one number.
-    constexpr std::uint32_t number_of(relay_tree tree) {
+    constexpr std::uint32_t tree_number(relay_tree tree) {
         hasher digest;
         digest.add(std::uint64_t{tree.source});
         for (holder_t const holder : tree.takers)
@@ -188,17 +211,17 @@ private:
 
     /// By process, each once.
     constexpr std::vector<taker> far_takers(tree_key const& key, key_id source,
-                                            target_side const& target) const {
+                                            std::uint32_t tensor) {
         std::vector<holder_t> const near = nodes_of(source, key.source_box);
         std::vector<taker> takers;
-        shard_index const& wanted = boxes_[targets_.kind(key.target_spread)].index();
-        for (std::size_t i = 0; i < wanted.replicas(key.target_box); ++i) {
-            std::uint32_t const shard = wanted.replica(key.target_box, i).shard;
-            holder_t const holder = target.shards.holder(shard);
+        boxes_of(tensor).for_each_holder(key.target_box, [&](shard_part part) {
+            holder_t const holder = problem_.targets[tensor].shards.holder(part.shard);
             if (!std::binary_search(near.begin(), near.end(), options_.node_of(holder)))
-                takers.push_back({options_.process_of(holder), shard, holder});
-        }
-        std::sort(takers.begin(), takers.end());
+                takers.push_back({options_.process_of(holder), part, holder});
+        });
+        std::sort(takers.begin(), takers.end(), [](taker const& a, taker const& b) {
+            return std::pair{a.process, a.part.shard} < std::pair{b.process, b.part.shard};
+        });
         takers.erase(
             std::unique(takers.begin(), takers.end(),
                         [](taker const& a, taker const& b) { return a.process == b.process; }),
@@ -223,7 +246,7 @@ private:
     shard_kinds const& targets_;
     target_turns const& turns_;
     std::size_t chunks_ = 0;
-    std::vector<target_boxes> boxes_; ///< by kind of targets
+    std::vector<std::optional<target_boxes>> boxes_; ///< by kind of targets; none without relays
     class_table known_numbers_;
     std::vector<known_tree> known_;
     class_table tree_numbers_;

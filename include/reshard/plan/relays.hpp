@@ -38,6 +38,7 @@ struct relay_step {
 
     std::uint32_t parent = no_parent; ///< a place in the tree
     std::uint32_t depth = 0;          ///< how often elements were passed on before
+    std::uint32_t last = 0;           ///< those behind it and before this place get them from it
 
     constexpr bool operator==(relay_step const&) const = default;
 };
@@ -47,29 +48,27 @@ struct relay_step {
 /// What is behind a taker is divided among its branches, one range of neighbours each, so that few
 /// ways lead from node to node.
 ///
-/// \pre `place < count` and `branches > 0`
+/// \pre `place < count` and `0 < branches <= count`
 constexpr relay_step step_of(std::uint32_t place, std::uint32_t count, std::uint32_t branches) {
-    BOOST_ASSERT(place < count && branches > 0);
-    if (place == 0)
-        return {};
+    BOOST_ASSERT(place < count && 0 < branches && branches <= count);
     if (branches == 1)
-        return {place - 1, place};
-    relay_step step{0, 1};
-    std::uint32_t first = 0, last = count; // those below the parent, and the parent itself
-    for (;;) {
-        std::uint32_t const each = (last - first - 1 + branches - 1) / branches;
-        std::uint32_t const child = first + 1 + (place - first - 1) / each * each;
-        step.parent = first;
-        if (child == place)
-            return step;
-        first = child;
-        last = std::min(child + each, last);
+        return place == 0 ? relay_step{relay_step::no_parent, 0, count}
+                          : relay_step{place - 1, place, count};
+    relay_step step{relay_step::no_parent, 0, count};
+    for (std::uint32_t at = 0; at != place;) {
+        std::uint32_t const each = (step.last - at - 1 + branches - 1) / branches;
+        step.parent = at;
+        at += 1 + (place - at - 1) / each * each;
+        step.last = std::min(at + each, step.last);
         ++step.depth;
     }
+    return step;
 }
 
 /// The number of branches with which `count` takers have all chunks soonest, where each passes on
 /// one chunk after the other: of many chunks a chain, of few two branches.
+///
+/// \param chunks what a holder gets of all tensors: one tree brings most of it
 constexpr std::uint32_t branches_for(std::size_t count, std::size_t chunks) {
     std::size_t levels = 0;
     while (count >> levels > 1)
@@ -85,19 +84,38 @@ struct relay {
     std::uint32_t transfer = 0;
     std::uint32_t tree = 0;
     std::uint32_t place = 0; ///< of its target holder
+    /// Which of the different boxes of the target's shards it belongs to: a holder may want two that
+    /// begin at one element.
+    std::uint32_t box = 0;
     /// The transfer that brings the elements to who passes them on; none where the source gives
     /// them, or the plan is of others.
     std::uint32_t input = no_input;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.transfer, self.tree, self.place, self.input);
+        visit(self.transfer, self.tree, self.place, self.box, self.input);
     }
+
+    /// True where a taker gives it, not the source.
+    constexpr bool is_passed_on() const { return place > 0; }
 
     constexpr bool operator==(relay const&) const = default;
 };
 
 constexpr relay_step step_of(relay_tree const& tree, std::uint32_t place) {
     return step_of(place, static_cast<std::uint32_t>(tree.takers.size()), tree.branches);
+}
+
+/// Who gives to the taker at a place.
+constexpr holder_t sender_of(relay_tree const& tree, std::uint32_t place) {
+    return place == 0 ? tree.source : tree.takers[step_of(tree, place).parent];
+}
+
+/// Calls `visit(place)` for those whom the taker at `place` passes to.
+constexpr void for_each_child(relay_tree const& tree, std::uint32_t place, auto&& visit) {
+    std::uint32_t const last = step_of(tree, place).last;
+    std::uint32_t const each = (last - place - 1 + tree.branches - 1) / tree.branches;
+    for (std::uint32_t child = place + 1; child < last; child += each)
+        visit(child);
 }
 
 /// The relay of a transfer, or null.

@@ -3,7 +3,6 @@
 #ifndef RESHARD_PLAN_TARGET_BOXES_HPP
 #define RESHARD_PLAN_TARGET_BOXES_HPP
 
-#include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/shard_index.hpp>
 
 #include <cstddef>
@@ -25,8 +24,6 @@ public:
             number_listed(shards);
     }
 
-    constexpr shard_index const& index() const { return index_; }
-
     /// None where blocks are dealt out and listed: a shard is many boxes then.
     constexpr std::uint32_t number(std::uint32_t shard, std::uint8_t part) const {
         if (index_.is_computed())
@@ -35,12 +32,12 @@ public:
         return place < first_[shard + 1] ? numbers_[place] : none;
     }
 
-    /// Calls `visit(shard_part)` for all shards that have the box of a cut, that of the cut among
-    /// them.
-    constexpr void for_each_equal(cut_place const& at, auto&& visit) const {
-        std::uint32_t const box = number(at.target_shard, at.target_part);
-        for (std::size_t i = 0; box != none && i < index_.replicas(box); ++i)
-            visit(index_.replica(box, i));
+    /// Calls `visit(shard_part)` for all shards of which it is a box by that number: not for those
+    /// that are many boxes.
+    constexpr void for_each_holder(std::uint32_t box, auto&& visit) const {
+        for (std::size_t i = 0; i < index_.replicas(box); ++i)
+            if (shard_part const at = index_.replica(box, i); number(at.shard, at.part) == box)
+                visit(at);
     }
 
 private:

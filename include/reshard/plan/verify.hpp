@@ -70,36 +70,12 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
     return std::nullopt;
 }
 
-/// True where `input` brings all that `t` passes on, in the type in which it is passed on.
-constexpr bool brings(plan const& whole, transfer const& input, transfer const& t) {
-    cut const given = cut_of(whole, input), wanted = cut_of(whole, t);
-    return input.target_key == t.target_key && input.source_key == t.source_key &&
-           input.chain == t.chain && given.target_box() == wanted.target_box() &&
-           given.source_box() == wanted.source_box() && given.extent == wanted.extent &&
-           given.joins == wanted.joins && wire_dtype(whole, t) == whole.target_dtypes[t.target_key];
-}
-
-/// True where a transfer gets its elements from one that is its input.
-constexpr bool is_relayed(plan const& whole, relay const& one) {
-    relay_tree const& tree = whole.trees[one.tree];
-    std::uint32_t const parent = step_of(tree, one.place).parent;
-    if (parent == relay_step::no_parent)
-        return true;
-    if (one.input == relay::no_input)
-        return false;
-    relay const* const before = find_relay(whole.relays, one.input);
-    return before && before->tree == one.tree && before->place == parent &&
-           brings(whole, whole.transfers[one.input], whole.transfers[one.transfer]);
-}
-
 /// The first transfer that nobody passes on, among those whose senders are in `senders`.
 constexpr std::optional<plan_fault> find_relay_fault(plan const& whole, holder_set const& senders) {
     for (relay const& one : whole.relays) {
         transfer const& t = whole.transfers[one.transfer];
-        bool const is_of_others =
-            step_of(whole.trees[one.tree], one.place).parent != relay_step::no_parent &&
-            !senders.contains(sender_of(whole, t, &one));
-        if (!is_of_others && !is_relayed(whole, one))
+        if (one.is_passed_on() && senders.contains(sender_of(whole, t, &one)) &&
+            !has_input(whole, one))
             return plan_fault{plan_fault::kind::not_relayed, t.target_key, t.target_shard,
                               cut_of(whole, t).target_box()};
     }

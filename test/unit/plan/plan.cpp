@@ -4,6 +4,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
+#include <string>
+
 using namespace reshard;
 using namespace reshard::detail;
 
@@ -51,6 +54,55 @@ BOOST_AUTO_TEST_CASE(zeros_have_the_type_of_their_target) {
     plan whole = one_transfer(data_type::f32, data_type::f64);
     whole.transfers[0].source_key = zero_source;
     BOOST_TEST((wire_dtype(whole, whole.transfers[0]) == data_type::f64));
+}
+
+namespace {
+
+/// Rank 0 has an element that rank 1 gets and passes on to rank 2.
+plan one_relay() {
+    plan all = one_transfer(data_type::f32, data_type::f32);
+    transfer second = all.transfers[0];
+    all.transfers[0].target_holder = 1;
+    second.target_holder = 2;
+    second.target_shard = 1;
+    all.transfers.push_back(second);
+    all.trees = {{0, {1, 2}, 1}};
+    all.relays = {{0, 0, 0, 5, relay::no_input}, {1, 0, 1, 5, 0}};
+    return all;
+}
+
+/// What is wrong with that plan once `change` has changed it.
+std::string fault_of(auto&& change) {
+    plan all = one_relay();
+    change(all);
+    try {
+        validate(all);
+        return "";
+    } catch (error const& problem) {
+        BOOST_TEST((problem.code() == errc::bad_layout));
+        return problem.what();
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_plan_with_trees_that_are_none_is_refused) {
+    BOOST_TEST(fault_of([](plan&) {}) == "");
+    for (std::uint32_t const branches : {0u, 3u, 0xffffffffu})
+        BOOST_TEST(fault_of([&](plan& all) { all.trees[0].branches = branches; }) ==
+                   "it has a tree of relays with no branches, or more than takers");
+    BOOST_TEST(fault_of([](plan& all) { all.trees.push_back(all.trees[0]); }) ==
+               "it has a tree of relays twice");
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_that_passes_on_what_does_not_come_is_refused) {
+    char const* const text = "it has a relay of what its input does not bring";
+    BOOST_TEST(fault_of([](plan& all) { all.relays[1].input = 1; }) == text); // itself
+    BOOST_TEST(fault_of([](plan& all) { all.relays[1].input = 2; }) == text); // nothing
+    BOOST_TEST(fault_of([](plan& all) { all.relays[1].box = 6; }) == text);
+    BOOST_TEST(fault_of([](plan& all) { all.relays[0].input = 1; }) == text); // the source gives it
+    BOOST_TEST(fault_of([](plan& all) { all.relays[1].place = 2; }) ==
+               "it has a relay to a holder that is not at its place");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

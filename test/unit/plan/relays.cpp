@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 using namespace reshard;
@@ -16,37 +17,60 @@ namespace {
 
 constexpr std::uint32_t source = relay_step::no_parent;
 
-std::vector<relay_step> steps(std::uint32_t count, std::uint32_t branches) {
-    std::vector<relay_step> all;
-    for (std::uint32_t place = 0; place < count; ++place)
-        all.push_back(step_of(place, count, branches));
+/// From whom each taker gets, and how often that was passed on before.
+using steps_taken = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+steps_taken steps(std::uint32_t count, std::uint32_t branches) {
+    steps_taken all;
+    for (std::uint32_t place = 0; place < count; ++place) {
+        relay_step const one = step_of(place, count, branches);
+        all.emplace_back(one.parent, one.depth);
+    }
     return all;
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(in_a_chain_each_gets_from_the_one_before) {
-    BOOST_TEST((steps(4, 1) == std::vector<relay_step>{{source, 0}, {0, 1}, {1, 2}, {2, 3}}));
-    BOOST_TEST((steps(1, 1) == std::vector<relay_step>{{source, 0}}));
+    BOOST_TEST((steps(4, 1) == steps_taken{{source, 0}, {0, 1}, {1, 2}, {2, 3}}));
+    BOOST_TEST((steps(1, 1) == steps_taken{{source, 0}}));
 }
 
 BOOST_AUTO_TEST_CASE(with_two_branches_neighbours_stay_together) {
     // 0 gives to 1 and 4; of 1 to 3, and of 4 to 6, the first gives to the other two.
-    BOOST_TEST((steps(7, 2) == std::vector<relay_step>{
-                                   {source, 0}, {0, 1}, {1, 2}, {1, 2}, {0, 1}, {4, 2}, {4, 2}}));
-    BOOST_TEST((steps(4, 2) == std::vector<relay_step>{{source, 0}, {0, 1}, {1, 2}, {0, 1}}));
-    BOOST_TEST((steps(2, 2) == std::vector<relay_step>{{source, 0}, {0, 1}}));
+    BOOST_TEST(
+        (steps(7, 2) == steps_taken{{source, 0}, {0, 1}, {1, 2}, {1, 2}, {0, 1}, {4, 2}, {4, 2}}));
+    BOOST_TEST((steps(4, 2) == steps_taken{{source, 0}, {0, 1}, {1, 2}, {0, 1}}));
+    BOOST_TEST((steps(2, 2) == steps_taken{{source, 0}, {0, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(nobody_passes_to_more_than_the_branches_and_the_depth_is_that_of_the_parent) {
     for (std::uint32_t const branches : {1u, 2u, 3u})
-        for (std::uint32_t count = 1; count <= 40; ++count) {
+        for (std::uint32_t count = branches; count <= 40; ++count) {
             std::vector<std::uint32_t> children(count, 0);
             auto const all = steps(count, branches);
             for (std::uint32_t place = 1; place < count; ++place) {
-                BOOST_TEST_REQUIRE(all[place].parent < place);
-                BOOST_TEST(all[place].depth == all[all[place].parent].depth + 1);
-                BOOST_TEST(++children[all[place].parent] <= branches);
+                auto const [parent, depth] = all[place];
+                BOOST_TEST_REQUIRE(parent < place);
+                BOOST_TEST(depth == all[parent].second + 1);
+                BOOST_TEST(++children[parent] <= branches);
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE(children_are_those_that_get_from_their_parent) {
+    for (std::uint32_t const branches : {1u, 2u, 3u})
+        for (std::uint32_t count = branches; count <= 40; ++count) {
+            relay_tree const tree{100, std::vector<holder_t>(count, 7), branches};
+            steps_taken const all = steps(count, branches);
+            for (std::uint32_t parent = 0; parent < count; ++parent) {
+                std::vector<std::uint32_t> expected, children;
+                for (std::uint32_t place = 1; place < count; ++place)
+                    if (all[place].first == parent)
+                        expected.push_back(place);
+                for_each_child(tree, parent,
+                               [&](std::uint32_t child) { children.push_back(child); });
+                BOOST_TEST(children == expected, boost::test_tools::per_element());
             }
         }
 }
@@ -59,7 +83,7 @@ BOOST_AUTO_TEST_CASE(many_chunks_go_by_a_chain_and_few_by_two_branches) {
 }
 
 BOOST_AUTO_TEST_CASE(a_relay_is_found_by_its_transfer) {
-    std::vector<relay> const all{{2, 0, 1, 0}, {5, 0, 2, 2}};
+    std::vector<relay> const all{{2, 0, 1, 0, 0}, {5, 0, 2, 0, 2}};
     BOOST_TEST(find_relay(all, 2) == &all[0]);
     BOOST_TEST(find_relay(all, 5) == &all[1]);
     BOOST_TEST(find_relay(all, 3) == nullptr);

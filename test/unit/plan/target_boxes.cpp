@@ -27,9 +27,9 @@ layout halves_twice() {
 
 std::vector<std::uint32_t> equal_to(layout const& all, std::uint32_t shard) {
     std::vector<std::uint32_t> shards;
-    target_boxes(all.shards_of(all.tensors[0]))
-        .for_each_equal({.target_shard = shard},
-                        [&](shard_part other) { shards.push_back(other.shard); });
+    target_boxes const boxes(all.shards_of(all.tensors[0]));
+    boxes.for_each_holder(boxes.number(shard, 0),
+                          [&](shard_part other) { shards.push_back(other.shard); });
     return shards;
 }
 
@@ -44,16 +44,31 @@ BOOST_AUTO_TEST_CASE(shards_with_one_box_are_equal_computed_and_listed) {
 }
 
 BOOST_AUTO_TEST_CASE(each_part_of_a_flat_range_has_a_box) {
-    // Elements 1 to 6 of 4 x 3: two of row 0, row 1, one of row 2.
+    // Elements 1 to 6 of 4 x 3: two of row 0, row 1, one of row 2. Others want those of row 1 and 2.
     box const region{{0, 0}, {4, 3}};
     test::whole_problem const problem({{test::part("w", {4, 3}, region)}},
-                                      {{test::part("w", {4, 3}, region, flat_range{1, 7})}});
+                                      {{test::part("w", {4, 3}, region, flat_range{1, 7})},
+                                       {test::part("w", {4, 3}, {{2, 0}, {1, 1}})},
+                                       {test::part("w", {4, 3}, {{1, 0}, {1, 3}})}});
     plan_problem const planned = problem();
     target_boxes const boxes(planned.targets[0].shards);
-    BOOST_TEST((boxes.index()[boxes.number(0, 0)] == box{{0, 1}, {1, 2}}));
-    BOOST_TEST((boxes.index()[boxes.number(0, 1)] == box{{1, 0}, {1, 3}}));
-    BOOST_TEST((boxes.index()[boxes.number(0, 2)] == box{{2, 0}, {1, 1}}));
+    BOOST_TEST(boxes.number(0, 0) != boxes.number(0, 1));
+    BOOST_TEST(boxes.number(0, 1) == boxes.number(2, 0));
+    BOOST_TEST(boxes.number(0, 2) == boxes.number(1, 0));
     BOOST_TEST(boxes.number(0, 3) == target_boxes::none);
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_of_many_blocks_holds_none_of_their_boxes) {
+    shard_descriptor const dealt{"w", data_type::f32, {8}, {{0}, {6}}, {}, {{0, 2, 4}}};
+    test::whole_problem const problem({{test::part("w", {8}, {{0}, {8}})}},
+                                      {{dealt}, {test::part("w", {8}, {{0}, {2}})}});
+    plan_problem const planned = problem();
+    target_boxes const boxes(planned.targets[0].shards);
+    BOOST_TEST(boxes.number(0, 0) == target_boxes::none);
+    std::vector<std::uint32_t> holders;
+    boxes.for_each_holder(boxes.number(1, 0),
+                          [&](shard_part part) { holders.push_back(part.shard); });
+    BOOST_TEST((holders == std::vector<std::uint32_t>{1}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

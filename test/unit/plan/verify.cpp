@@ -141,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(a_holder_passes_on_what_it_got_and_nothing_else, relayed
     whole.transfers = {whole.transfers[0], whole.transfers[0], whole.transfers[1]};
     for (std::uint32_t i = 0; i < 3; ++i)
         whole.transfers[i].cut = i;
-    whole.relays = {{0, 0, 0, relay::no_input}, {2, 0, 1, 0}}; // it brings a half only
+    whole.relays = {{0, 0, 0, 0, relay::no_input}, {2, 0, 1, 0, 0}}; // it brings a half only
     holder_set const first_two({1, 2});
     BOOST_TEST((verify(whole, problem, first_two) == third_not_relayed));
 }

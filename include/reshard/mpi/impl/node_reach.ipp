@@ -15,32 +15,35 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace reshard::detail {
 
-/// Adds a transfer to what passes between the two ends of its step in the tree.
-inline void add_relayed(std::vector<relay_transfers>& all, int peer, relay const& step,
-                        std::uint32_t depth) {
-    auto const same = [&](relay_transfers const& one) {
-        return one.tree == step.tree && one.peer == peer;
-    };
-    auto at = std::ranges::find_if(all, same);
-    if (at == all.end())
-        at = all.insert(at, {step.tree, peer, depth, {}});
-    at->numbers.push_back(step.transfer);
-}
+/// A transfer of a tree, and who is at its other end.
+struct relay_with {
+    int peer = 0;
+    relay step;
+};
 
-/// Brings what is relayed into an order that all holders of a tree have, however their shards are
-/// numbered: by target tensor, and by place in it.
-inline void sort_relayed(plan const& whole, std::vector<relay_transfers>& all) {
-    auto const place = [&](std::uint32_t number) {
-        transfer const& t = whole.transfers[number];
-        return std::pair{t.target_key, cut_of(whole, t).target_offset};
-    };
-    for (relay_transfers& one : all)
-        std::ranges::sort(one.numbers, {}, place);
+/// What passes between this process and each peer by each tree, in an order that all holders of the
+/// tree have, however their shards are numbered: by target tensor, by box of it, and by place.
+inline std::vector<relay_transfers> by_peer_and_tree(plan const& whole,
+                                                     std::vector<relay_with> all) {
+    std::ranges::sort(all, {}, [&](relay_with const& one) {
+        transfer const& t = whole.transfers[one.step.transfer];
+        return std::tuple(one.peer, one.step.tree, t.target_key, one.step.box,
+                          whole.patterns[whole.pattern_of[t.target_key]].target_offset(t.cut));
+    });
+    std::vector<relay_transfers> sorted;
+    for (auto const& [peer, step] : all) {
+        if (sorted.empty() || sorted.back().peer != peer || sorted.back().tree != step.tree)
+            sorted.push_back(
+                {step.tree, peer, step_of(whole.trees[step.tree], step.place).depth, {}});
+        sorted.back().numbers.push_back(step.transfer);
+    }
+    return sorted;
 }
 
 RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size) {
@@ -48,14 +51,14 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size
     sorted.to.resize(static_cast<std::size_t>(size));
     sorted.from.resize(static_cast<std::size_t>(size));
     auto const me = static_cast<holder_t>(rank);
+    std::vector<relay_with> to, from;
     for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
         transfer const& transfer = whole.transfers[i];
         if (relay const* const step = find_relay(whole.relays, i)) {
             bool const is_mine = transfer.target_holder == me;
             holder_t const peer =
                 is_mine ? sender_of(whole, transfer, step) : transfer.target_holder;
-            add_relayed(is_mine ? sorted.relays_from : sorted.relays_to, static_cast<int>(peer),
-                        *step, step_of(whole.trees[step->tree], step->place).depth);
+            (is_mine ? from : to).push_back({static_cast<int>(peer), *step});
         } else if (transfer.target_holder == me &&
                    (transfer.source_holder == me || transfer.source_holder == no_holder)) {
             sorted.local.push_back(i);
@@ -65,8 +68,8 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size
             sorted.to[transfer.target_holder].push_back(i);
         }
     }
-    sort_relayed(whole, sorted.relays_to);
-    sort_relayed(whole, sorted.relays_from);
+    sorted.relays_to = by_peer_and_tree(whole, std::move(to));
+    sorted.relays_from = by_peer_and_tree(whole, std::move(from));
     return sorted;
 }
 
@@ -82,10 +85,10 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
         if (!numbers.empty())
             lanes.push_back({peer, chunks_of(whole, numbers, order.limit)});
         std::size_t const first = lanes.size();
-        for (relay_transfers const& one : relays)
-            if (one.peer == peer)
-                lanes.push_back(
-                    {peer, chunks_of(whole, one.numbers, order.limit), one.depth, one.tree});
+        for (relay_transfers const& one :
+             std::ranges::equal_range(relays, peer, {}, &relay_transfers::peer))
+            lanes.push_back(
+                {peer, chunks_of(whole, one.numbers, order.limit), one.depth, one.tree});
         std::sort(lanes.begin() + static_cast<std::ptrdiff_t>(first), lanes.end(),
                   [&](lane const& a, lane const& b) {
                       return whole.trees[a.tree] < whole.trees[b.tree];
@@ -95,17 +98,21 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
 }
 
 RESHARD_DECL std::size_t link_relays(std::vector<lane>& sends, std::vector<lane>& receives) {
+    std::vector<lane*> by_tree; // a rank gets what a tree brings from one other
+    for (lane& from : receives)
+        if (from.tree != lane::no_tree)
+            by_tree.push_back(&from);
+    std::ranges::sort(by_tree, {}, &lane::tree);
     std::size_t count = 0;
     for (lane& to : sends) {
         if (to.tree == lane::no_tree || to.first_turn == 0)
             continue; // the source gives it
-        auto const from =
-            std::ranges::find_if(receives, [&](lane const& one) { return one.tree == to.tree; });
-        if (from == receives.end() || from->chunks.size() != to.chunks.size())
+        auto const place = std::ranges::lower_bound(by_tree, to.tree, {}, &lane::tree);
+        lane* const from = place != by_tree.end() && (*place)->tree == to.tree ? *place : nullptr;
+        if (!from || from->chunks.size() != to.chunks.size())
             fail(errc::bad_layout, "the plan has rank ", to.peer, " get ",
                  counted(to.chunks.size(), "chunk"), " from this rank, which gets ",
-                 from == receives.end() ? 0 : from->chunks.size(),
-                 " to pass on; make the plan anew");
+                 from ? from->chunks.size() : 0, " to pass on; make the plan anew");
         if (from->first_relayed == lane::not_relayed)
             from->first_relayed = std::exchange(count, count + from->chunks.size());
         to.first_relayed = from->first_relayed;
@@ -131,9 +138,8 @@ RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transf
 /// True where anything passes between this process and a peer, in one direction.
 inline bool gives_any(std::vector<std::uint32_t> const& numbers,
                       std::vector<relay_transfers> const& relays, std::size_t peer) {
-    return !numbers.empty() || std::ranges::any_of(relays, [&](relay_transfers const& one) {
-        return static_cast<std::size_t>(one.peer) == peer;
-    });
+    return !numbers.empty() ||
+           std::ranges::binary_search(relays, static_cast<int>(peer), {}, &relay_transfers::peer);
 }
 
 RESHARD_DECL process_cost cost_of(plan const& whole, sorted_transfers const& sorted) {

@@ -191,7 +191,8 @@ inline bool gather_joined_sources(mpi_group const& ranks, known_side& side) {
     return false;
 }
 
-/// The nodes that are there, where they matter.
+/// The nodes that are there, where they matter. Where they are unlike one another, or are one, nothing
+/// is passed on.
 ///
 /// \par Collective every rank of the group, in the same order
 inline plan_options nodes_for(layout const& source, mpi_group const& ranks, options const& how) {
@@ -200,7 +201,7 @@ inline plan_options nodes_for(layout const& source, mpi_group const& ranks, opti
                          });
     plan_options nodes = matters ? with_nodes(ranks, how.processes_per_node)
                                  : plan_options{.processes_per_node = how.processes_per_node};
-    nodes.relays = how.relays;
+    nodes.relays = how.relays && nodes.processes_per_node > 0;
     return nodes;
 }
 

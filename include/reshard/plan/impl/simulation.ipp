@@ -96,13 +96,13 @@ private:
     std::size_t distinct_ = 0; ///< how many there were when last added up
 };
 
-inline std::uint64_t number_of(std::uint32_t high, std::uint32_t low) {
+inline std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
     return std::uint64_t{high} << 32 | low;
 }
 
 /// What is relayed, by tree and by place: each flow a chunk behind the one that brings it.
-inline void add_relayed(plan_flows const& flows, bytes_by_number relayed,
-                        std::vector<simulated_flow>& all) {
+inline void add_trees(plan_flows const& flows, bytes_by_number relayed,
+                      std::vector<simulated_flow>& all) {
     std::size_t first = all.size(); // of the tree
     std::uint32_t last = flow::no_tree;
     for (auto const& [number, bytes] : std::move(relayed).take()) {
@@ -111,15 +111,11 @@ inline void add_relayed(plan_flows const& flows, bytes_by_number relayed,
         if (std::exchange(last, tree) != tree)
             first = all.size();
         relay_tree const& way = flows.tree(tree);
-        std::uint32_t const parent = step_of(way, place).parent;
         auto const process = [&](holder_t holder) { return flows.options().process_of(holder); };
-        if (parent == relay_step::no_parent)
-            all.push_back({process(way.source), process(way.takers[place]), bytes});
-        else
-            all.push_back({process(way.takers[parent]),
-                           process(way.takers[place]),
-                           bytes,
-                           {{first + parent, std::min(bytes, chunk_bytes)}}});
+        all.push_back({process(sender_of(way, place)), process(way.takers[place]), bytes});
+        if (place > 0)
+            all.back().waits_for = {
+                {first + step_of(way, place).parent, std::min(bytes, chunk_bytes)}};
     }
 }
 
@@ -132,14 +128,14 @@ inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows) {
             index_t const bytes =
                 checked_multiply(one.bytes, flows.count(kind), "the bytes between two processes");
             if (one.tree == flow::no_tree)
-                pairs.add(number_of(one.source, one.target), bytes);
+                pairs.add(joined(one.source, one.target), bytes);
             else
-                relayed.add(number_of(one.tree, one.place), bytes);
+                relayed.add(joined(one.tree, one.place), bytes);
         });
     std::vector<simulated_flow> all;
     for (auto const& [pair, bytes] : std::move(pairs).take())
         all.push_back({static_cast<holder_t>(pair >> 32), static_cast<holder_t>(pair), bytes});
-    add_relayed(flows, std::move(relayed), all);
+    add_trees(flows, std::move(relayed), all);
     return all;
 }
 

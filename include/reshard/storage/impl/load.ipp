@@ -198,8 +198,7 @@ inline void check_load(checkpoint const& source, target_tensors const& want, opt
     if (how.allocate || how.release || how.memory_budget != any_budget || how.cache || how.relays)
         fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
              " has no rounds, keeps no plans and passes nothing on; leave options.allocate, "
-             "release, "
-             "memory_budget, cache and relays out");
+             "release, memory_budget, cache and relays out");
 }
 
 /// \par Collective every rank of the group, in the same order
