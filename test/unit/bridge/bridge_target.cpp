@@ -158,6 +158,63 @@ BOOST_AUTO_TEST_CASE(weights_become_8_bits_wide_on_the_way_beside_the_scales_of_
     BOOST_TEST(target.stats().bytes == 8); // the scales alone
 }
 
+namespace {
+
+/// 'gate' above 'up' as an 8-bit float; their scales, one for each block of 2 x 2, likewise.
+mapping fused_and_quantized(catalog const&, catalog const*) {
+    mapping program;
+    std::vector<expression> weights, scales;
+    for (std::string const key : {"gate", "up"}) {
+        weights.push_back(program.source(key, {2, 4}, data_type::bf16));
+        scales.push_back(program.source(key + "_scale_inv", {1, 2}, data_type::f32));
+    }
+    program.define("gate_up", cast(concat(weights, 0), data_type::f8_e4m3));
+    program.define("gate_up_scale_inv", concat(scales, 0));
+    return program;
+}
+
+/// The left or the right half of a tensor.
+template <class T>
+void add_half(state_dict& all, std::string key, data_type dtype, index_vector const& shape,
+              bool is_right, std::vector<T>& elements) {
+    index_t const columns = shape[1] / 2;
+    box const region{{0, is_right ? columns : 0}, {shape[0], columns}};
+    all.add({std::move(key), dtype, shape, region},
+            tensor_view{elements.data(), dtype, region.shape, {columns, 1}});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(fused_weights_of_another_layout_have_the_scale_of_each_block) {
+    port_path const port;
+    // 1, 2, -0.5, 448 / 0.25, 1.5, -2, 3, and 4, 0, -1, 0.5 / 6, -448, 1.125, 1.0625.
+    std::vector<std::uint16_t> gate{0x3f80, 0x4000, 0xbf00, 0x43e0, 0x3e80, 0x3fc0, 0xc000, 0x4040};
+    std::vector<std::uint16_t> up{0x4080, 0x0000, 0xbf80, 0x3f00, 0x40c0, 0xc3e0, 0x3f90, 0x3f88};
+    std::vector<float> gate_scales{0.5f, 2.0f}, up_scales{4.0f, 8.0f};
+    state_dict have, want;
+    add(have, "gate", data_type::bf16, {2, 4}, gate);
+    add(have, "up", data_type::bf16, {2, 4}, up);
+    add(have, "gate_scale_inv", data_type::f32, {1, 2}, gate_scales);
+    add(have, "up_scale_inv", data_type::f32, {1, 2}, up_scales);
+    std::vector<std::uint8_t> left(8), right(8);
+    std::vector<float> left_scales(2), right_scales(2);
+    for (bool const is_right : {false, true}) {
+        add_half(want, "gate_up", data_type::f8_e4m3, {4, 4}, is_right, is_right ? right : left);
+        add_half(want, "gate_up_scale_inv", data_type::f32, {2, 2}, is_right,
+                 is_right ? right_scales : left_scales);
+    }
+    bridge_source source(solo(), have, port);
+    bridge_target target(solo(), want, port, {.program = fused_and_quantized});
+    source.publish();
+    target.update();
+    // The last one lies between 1 and 1.125, and becomes the even one.
+    BOOST_TEST(left == (std::vector<std::uint8_t>{0x38, 0x40, 0x28, 0x3c, 0x48, 0, 0x4c, 0xfe}));
+    BOOST_TEST(right ==
+               (std::vector<std::uint8_t>{0xb0, 0x7e, 0xc0, 0x44, 0xb8, 0x30, 0x39, 0x38}));
+    BOOST_TEST(left_scales == (std::vector<float>{0.5f, 4.0f}));
+    BOOST_TEST(right_scales == (std::vector<float>{2.0f, 8.0f}));
+}
+
 BOOST_AUTO_TEST_CASE(a_hook_says_of_each_tensor_when_it_has_a_version) {
     port_path const port;
     weights have({"a", "b"}, 6, 4, cut_along::rows), want({"a", "b"}, 6, 4, cut_along::columns);
