@@ -36,9 +36,13 @@ struct bridge_options {
     /// version is overwritten before the other tensors have come, it is called anew, with a newer
     /// one.
     std::function<void(std::string const& key, std::uint64_t version)> ready = {};
-    /// Of a source: the number before its first version, where no earlier source that died has left
-    /// a higher one.
+    /// Of a source: the number before its first version, where no earlier source has left a higher
+    /// one.
     std::uint64_t versions_before = 0;
+    /// Of a source: its last number outlives it, also where it ends as it should, so that servers
+    /// which stay see numbers grow. It stands beside the port file, at its path with `.versions`;
+    /// later sources go on behind it, and leave theirs, until that file is removed.
+    bool numbers_go_on = false;
     /// Of a source: its memory has names, in /dev/shm, so that programs of other containers that
     /// share this reach it. A source that is killed leaves them, and the next one at that path
     /// removes them. Without names, nothing is left.

@@ -89,6 +89,9 @@ RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& pa
 /// \throws error with errc::corrupt_file
 RESHARD_DECL port_content read_content(port_bytes const& port);
 
+/// Where the number of the last version stays when a port file goes: a port file without content.
+RESHARD_DECL std::filesystem::path count_path(std::filesystem::path const& port);
+
 /// A port file that this process has written. It is removed at the end, unless another one has
 /// taken its place.
 class written_port {
@@ -98,8 +101,9 @@ public:
     /// Writes a file that others see as a whole, in the place of one that is there, and removes what
     /// the source that wrote that one has left behind if it was killed.
     ///
-    /// \param begun versions that were begun before, at least: more, where the old file says so
-    /// \throws error with errc::already_exists where a file is there that is none of these;
+    /// \param begun versions that were begun before, at least: more, where the old file or the one
+    ///              at `count_path` says so
+    /// \throws error with errc::already_exists where a file is at either path that is none of these;
     ///         errc::io
     written_port(std::filesystem::path path, port_content const& content, std::uint64_t token,
                  std::uint64_t begun);
@@ -113,11 +117,18 @@ public:
     /// Says so before a version is written.
     void set_begun(std::uint64_t version);
 
+    /// At the end the number of the last version stays at `count_path`, if there is any, as it does
+    /// where a file is there already.
+    void keep_count() { keeps_count_ = true; }
+
 private:
+    void leave_count() const;
+
     std::filesystem::path path_;
     output_file file_;
     std::uint64_t token_ = 0;
     std::uint64_t begun_ = 0;
+    bool keeps_count_ = false;
 };
 
 } // namespace reshard::detail

@@ -382,4 +382,53 @@ BOOST_AUTO_TEST_CASE(another_source_that_does_not_fit_is_said_and_the_set_stays)
     BOOST_TEST(want.version().value() == 2);
 }
 
+BOOST_AUTO_TEST_CASE(it_sees_numbers_grow_where_sources_that_end_leave_theirs) {
+    port_path const port;
+    weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::columns);
+    std::optional<bridge_target> target;
+    {
+        bridge_source source(solo(), have.views(), port, {.numbers_go_on = true});
+        have.set(1);
+        source.publish();
+        target.emplace(solo(), want.views(), port);
+        BOOST_TEST(target->update() == 1u);
+        source.publish(); // which it does not take over
+    }
+    {
+        bridge_source const idle(solo(), have.views(), port); // ends before it publishes anything
+    }
+    for (int version : {3, 4}) {
+        bridge_source source(solo(), have.views(), port);
+        have.set(version);
+        BOOST_TEST(source.publish() == static_cast<std::uint64_t>(version));
+        BOOST_TEST(target->update(target->version() + 1) == static_cast<std::uint64_t>(version));
+        BOOST_TEST(want.version().value() == version);
+        BOOST_TEST(target->stats().lag == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_since_numbers_began_anew_is_explained) {
+    port_path const port;
+    weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::columns);
+    std::optional<bridge_target> target;
+    {
+        bridge_source source(solo(), have.views(), port, {.versions_before = 4});
+        source.publish();
+        target.emplace(solo(), want.views(), port, bridge_options{.deadline = 0.0});
+        target->update();
+    }
+    bridge_source source(solo(), have.views(), port);
+    BOOST_TEST(!error_of([&] { target->update(6); }).ends_with("versions_before")); // none yet
+    source.publish();
+    std::string const said = error_of([&] { target->update(6); });
+    BOOST_TEST(said.starts_with("deadline: "));
+    BOOST_TEST(said.ends_with(", lives; its numbers are below the 5 of the source before: give it "
+                              "numbers_go_on or versions_before"));
+    BOOST_TEST(target->version() == 5u);
+    have.set(1);
+    source.publish();
+    BOOST_TEST(target->update() == 2u);
+    BOOST_TEST(want.version().value() == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

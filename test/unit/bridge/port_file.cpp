@@ -62,6 +62,58 @@ BOOST_AUTO_TEST_CASE(versions_that_were_begun_are_told_to_the_next_writer) {
     BOOST_TEST(read_port(path)->head.begun == 12u);
 }
 
+BOOST_AUTO_TEST_CASE(a_count_that_is_kept_outlives_files_that_go_until_it_is_removed) {
+    port_path const path;
+    std::filesystem::path const count = count_path(path);
+    BOOST_TEST(count == path->string() + ".versions");
+    written_port(path, some_content(), 1, 10);
+    BOOST_TEST(!std::filesystem::exists(count)); // nobody has asked for it
+    {
+        written_port nothing(path, some_content(), 2, 0);
+        nothing.keep_count();
+    }
+    BOOST_TEST(!std::filesystem::exists(count)); // there is no number yet
+    {
+        written_port first(path, some_content(), 3, 0);
+        first.keep_count();
+        first.set_begun(12);
+        BOOST_TEST(!std::filesystem::exists(count));
+    }
+    BOOST_TEST(!std::filesystem::exists(path));
+    BOOST_TEST(std::filesystem::exists(count));
+    BOOST_TEST(!std::filesystem::exists(count.string() + ".new"));
+    {
+        written_port second(path, some_content(), 4, 3);
+        BOOST_TEST(second.begun() == 12u);
+        BOOST_TEST(read_port(path)->head.begun == 12u);
+        second.set_begun(13); // and leaves that, without being asked
+    }
+    {
+        written_port third(path, some_content(), 5, 20);
+        BOOST_TEST(third.begun() == 20u);
+        written_port fourth(path, some_content(), 6, 0); // takes the place of the third
+        BOOST_TEST(fourth.begun() == 20u);
+        fourth.set_begun(21);
+    } // the third goes last, and leaves nothing
+    BOOST_TEST(written_port(path, some_content(), 7, 0).begun() == 21u);
+    std::filesystem::remove(count);
+    BOOST_TEST(written_port(path, some_content(), 8, 0).begun() == 0u);
+    BOOST_TEST(!std::filesystem::exists(count));
+}
+
+BOOST_AUTO_TEST_CASE(another_file_in_the_place_of_the_count_is_refused_and_stays) {
+    port_path const path;
+    std::filesystem::path const count = count_path(path);
+    std::ofstream(count) << "version 7 was the best";
+    BOOST_CHECK_EXCEPTION(
+        written_port(path, some_content(), 1, 0), error,
+        says(errc::already_exists, count.string() +
+                                       ": a file is there that is no port file; remove it, "
+                                       "or give another path"));
+    BOOST_TEST(bytes_of(count) == "version 7 was the best");
+    BOOST_TEST(!std::filesystem::exists(path));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_writer_that_was_killed_has_left_does_not_matter) {
     port_path const path;
     std::ofstream(path->string() + ".new") << "half a";

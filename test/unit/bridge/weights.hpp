@@ -19,22 +19,27 @@
 
 namespace reshard::test {
 
-/// A path that no other test has, and nothing at it.
+/// A path that no other test has, and nothing at it, nor at that of its count.
 class port_path {
 public:
     port_path() {
         static int count = 0;
         path_ = std::filesystem::temp_directory_path() /
                 ("reshard-port-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-        std::filesystem::remove(path_);
+        remove();
     }
     port_path(port_path const&) = delete;
-    ~port_path() { std::filesystem::remove(path_); }
+    ~port_path() { remove(); }
 
     operator std::filesystem::path const&() const { return path_; }
     std::filesystem::path const* operator->() const { return &path_; }
 
 private:
+    void remove() const {
+        std::filesystem::remove(path_);
+        std::filesystem::remove(path_.string() + ".versions");
+    }
+
     std::filesystem::path path_;
 };
 

@@ -143,6 +143,8 @@ RESHARD_DECL void source_state::open(std::filesystem::path const& port, bridge_o
         content.layout = to_bytes(whole_);
         control().token.store(new_token());
         port_ = written_port(port, content, control().token.load(), how.versions_before);
+        if (how.numbers_go_on)
+            port_.keep_count();
     });
 }
 

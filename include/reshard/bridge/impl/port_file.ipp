@@ -129,33 +129,55 @@ inline std::uint64_t take_over(std::filesystem::path const& path) {
     return begun;
 }
 
-RESHARD_DECL written_port::written_port(std::filesystem::path path, port_content const& content,
-                                        std::uint64_t token, std::uint64_t begun)
-    : token_(token), begun_(std::max(begun, take_over(path))) {
-    std::string const bytes = content_bytes(content);
+RESHARD_DECL std::filesystem::path count_path(std::filesystem::path const& port) {
+    std::filesystem::path path = port;
+    return path += ".versions";
+}
+
+inline std::string port_text(std::uint64_t token, std::uint64_t begun, std::string const& content) {
     byte_writer head;
     head.add(port_format);
-    head.add(port_head{token, begun_, bytes.size(), digest_of_bytes(bytes)});
-    std::string const all = std::string(port_magic) + head.take() + bytes;
+    head.add(port_head{token, begun, content.size(), digest_of_bytes(content)});
+    return std::string(port_magic) + head.take() + content;
+}
+
+/// Writes a file that others see as a whole, in the place of one that is there.
+inline output_file put_port(std::filesystem::path const& path, std::string const& text) {
     std::filesystem::path fresh = path;
     fresh += ".new";
     std::error_code problem;
     std::filesystem::remove(fresh, problem); // of a source that was killed as it wrote it
-    file_ = output_file::create(fresh, all.size());
-    file_.write(0, std::as_bytes(std::span(all)));
+    output_file file = output_file::create(fresh, text.size());
+    file.write(0, std::as_bytes(std::span(text)));
     std::filesystem::rename(fresh, path, problem);
     if (problem)
         fail(errc::io, path.string(),
              ": the port file cannot be put in place: ", problem.message());
+    return file;
+}
+
+RESHARD_DECL written_port::written_port(std::filesystem::path path, port_content const& content,
+                                        std::uint64_t token, std::uint64_t begun)
+    : token_(token),
+      begun_(std::max({begun, take_over(path), take_over(count_path(path))})),
+      keeps_count_(std::filesystem::exists(count_path(path))) {
+    file_ = put_port(path, port_text(token, begun_, content_bytes(content)));
     path_ = std::move(path);
+}
+
+RESHARD_DECL void written_port::leave_count() const {
+    if (keeps_count_ && begun_ > 0)
+        put_port(count_path(path_), port_text(token_, begun_, {}));
 }
 
 RESHARD_DECL written_port::~written_port() {
     attempt([&] {
         std::error_code ignored;
-        if (auto const head = file_.is_open() ? read_port_head(path_) : std::nullopt;
-            head && head->token == token_)
-            std::filesystem::remove(path_, ignored);
+        auto const head = file_.is_open() ? read_port_head(path_) : std::nullopt;
+        if (!head || head->token != token_)
+            return;
+        leave_count(); // where that fails, the port file stays, which has the number too
+        std::filesystem::remove(path_, ignored);
     });
 }
 
