@@ -33,6 +33,8 @@ struct measurement {
 
     double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
 
+    double worst() const { return *std::max_element(seconds.begin(), seconds.end()); }
+
     double median() const {
         std::vector<double> sorted = seconds;
         std::sort(sorted.begin(), sorted.end());
@@ -55,8 +57,9 @@ inline void choose_bound(std::vector<measurement>& all) {
 }
 
 inline void print_head() {
-    std::printf("case        ranks  method   target  median ms   best ms    GB/s  ratio to B0"
-                "  extra MiB  messages   sent MiB\n");
+    std::printf(
+        "case        ranks  method   target  median ms   best ms  worst ms    GB/s  ratio to B0"
+        "  extra MiB  messages   sent MiB\n");
 }
 
 inline void print(measurement const& m) {
@@ -66,10 +69,11 @@ inline void print(measurement const& m) {
     if (!m.refusal.empty())
         std::printf("cannot: %s\n", m.refusal.c_str());
     else
-        std::printf(
-            "%9.1f  %8.1f  %6.2f  %11.2f  %9.1f  %8lld  %9.1f\n", m.median() * 1e3, m.best() * 1e3,
-            m.gigabytes_a_second(), m.ratio(), static_cast<double>(m.peak_extra_bytes) / mebi,
-            static_cast<long long>(m.sent.messages), static_cast<double>(m.sent.bytes) / mebi);
+        std::printf("%9.1f  %8.1f  %8.1f  %6.2f  %11.2f  %9.1f  %8lld  %9.1f\n", m.median() * 1e3,
+                    m.best() * 1e3, m.worst() * 1e3, m.gigabytes_a_second(), m.ratio(),
+                    static_cast<double>(m.peak_extra_bytes) / mebi,
+                    static_cast<long long>(m.sent.messages),
+                    static_cast<double>(m.sent.bytes) / mebi);
     std::fflush(stdout);
 }
 
@@ -81,6 +85,7 @@ inline std::string to_json(measurement const& m) {
         return text.add("cannot", m.refusal).text();
     return text.add("median_ms", m.median() * 1e3)
         .add("best_ms", m.best() * 1e3)
+        .add("worst_ms", m.worst() * 1e3)
         .add("gb_per_s", m.gigabytes_a_second())
         .add("ratio_to_b0", m.ratio())
         .add("peak_extra_bytes", m.peak_extra_bytes)
