@@ -5,7 +5,12 @@
 
 #include <reshard/core/config.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 /// \file
 /// In which pages memory comes, and when.
@@ -14,16 +19,77 @@ namespace reshard {
 
 /// What the system is asked for; where it does not have that, memory comes as it always does.
 struct page_advice {
-    bool huge = false;     ///< large pages; of shared memory, few systems have any
+    bool huge = false;     ///< large pages, where they are at hand; of shared memory, few systems
+                           ///< have any
     bool populate = false; ///< the maker's page table is filled now, not by the first writes
 };
 
 namespace detail {
 
-RESHARD_DECL void advise_huge([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes);
+/// Asks for large pages where memory is written for the first time, or for none.
+RESHARD_DECL void advise_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
+                               [[maybe_unused]] bool large);
 
-/// False where the system cannot.
-RESHARD_DECL bool populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes);
+/// Fills this process's page table; what is written to the memory meanwhile stays. False where
+/// there is no memory.
+RESHARD_DECL bool populate(void* memory, std::size_t bytes);
+
+/// Writes to every page what stands there: `populate` on a system that has no call for it.
+RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes);
+
+/// How many large pages are free in one piece, so that nothing has to be moved for them; nothing
+/// where `free_blocks` does not say.
+///
+/// \param free_blocks as Linux has it in /proc/buddyinfo
+/// \param order       a large page is 2 to the power of this many small ones
+RESHARD_DECL std::optional<std::int64_t> free_large_pages(std::string_view free_blocks,
+                                                          std::size_t order);
+
+/// Whether the next piece of memory is to come in large pages, by what pieces have cost so far.
+///
+/// A large page that is at hand costs less than the small ones in its place. One that a virtual
+/// machine's host has taken back, or for which others are moved, costs ten times as much, and no
+/// figure tells beforehand.
+///
+/// \par Units  seconds
+/// \invariant what large pages cost more than small ones is at most a sixteenth of what all cost,
+///            and one piece
+class page_choice {
+public:
+    bool is_large() const { return samples_ >= 2 && lost_ * 16 <= spent_; }
+
+    void note(bool large, double seconds) {
+        spent_ += seconds;
+        if (large) {
+            lost_ += std::max(0.0, seconds - small_);
+        } else {
+            small_ = samples_ == 0 ? seconds : std::min(small_, seconds);
+            ++samples_;
+        }
+    }
+
+private:
+    double spent_ = 0;
+    double lost_ = 0;
+    double small_ = 0; ///< the cheapest piece of small pages
+    std::int64_t samples_ = 0;
+};
+
+/// The calls by which private memory is taken. Another table stands for a system that is short of
+/// something.
+struct page_calls {
+    /// What the system says of its free memory; empty where it says nothing.
+    std::string (*free_blocks)() = &read_free_blocks;
+
+    void (*advise)(void* memory, std::size_t bytes, bool large) = &advise_pages;
+    bool (*populate)(void* memory, std::size_t bytes) = &detail::populate;
+
+    /// The processor time of the calling thread: what a host does counts, other threads do not.
+    double (*seconds)() = &thread_seconds;
+
+    RESHARD_DECL static std::string read_free_blocks();
+    RESHARD_DECL static double thread_seconds();
+};
 
 } // namespace detail
 

@@ -8,8 +8,12 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <system_error>
@@ -29,16 +33,72 @@ RESHARD_DECL private_mapping::private_mapping(std::size_t bytes, bool huge)
     std::size_t space = bytes_;
     std::align(alignment, bytes, first_, space);
     if (huge)
-        advise_huge(first_, bytes);
+        advise_pages(first_, bytes, true);
+}
+
+/// Whether large pages are free, looked at seldom enough to cost nothing.
+class large_page_supply {
+public:
+    explicit large_page_supply(page_calls const& calls) : calls_(calls) {}
+
+    /// True where they are enough for the next piece, and where the system does not say.
+    bool is_enough() {
+        constexpr unsigned pieces_a_look = 16;
+        if (asked_++ % pieces_a_look == 0)
+            is_enough_ = look();
+        return is_enough_;
+    }
+
+private:
+    bool look() const {
+        constexpr std::int64_t least = 128; // other processes take some before the next look
+        auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        auto const order = std::bit_width(private_mapping::alignment / page) - 1;
+        return free_large_pages(calls_.free_blocks(), static_cast<std::size_t>(order))
+                   .value_or(least) >= least;
+    }
+
+    page_calls const& calls_;
+    unsigned asked_ = 0;
+    bool is_enough_ = false;
+};
+
+/// Whole large pages; not so few that a mapping falls into more regions than the system allows.
+inline std::size_t piece_bytes(std::size_t bytes) {
+    constexpr std::size_t most_pieces = 4096;
+    std::size_t const pages = bytes / private_mapping::alignment;
+    return (pages / most_pieces + 1) * private_mapping::alignment;
+}
+
+RESHARD_DECL void take_pages(std::byte* memory, std::size_t bytes, bool huge,
+                             page_calls const& calls, std::stop_token const& stop) {
+    std::size_t const piece = piece_bytes(bytes);
+    large_page_supply supply(calls);
+    page_choice choice;
+    for (std::size_t done = 0; done < bytes && !stop.stop_requested(); done += piece) {
+        std::size_t const size = std::min(piece, bytes - done);
+        bool const large = huge && size == piece && choice.is_large() && supply.is_enough();
+        if (huge)
+            calls.advise(memory + done, size, large);
+        double const before = calls.seconds();
+        if (!calls.populate(memory + done, size))
+            return;
+        choice.note(large, calls.seconds() - before);
+    }
 }
 
 } // namespace detail
 
-RESHARD_DECL fresh_memory::fresh_memory(index_t bytes, page_advice advice)
-    : bytes_(sized(bytes)), mapping_(bytes_, advice.huge), resource_(mapping_.data(), bytes_) {
+RESHARD_DECL fresh_memory::fresh_memory(index_t bytes, page_advice advice,
+                                        detail::page_calls const& calls)
+    : bytes_(sized(bytes)), mapping_(bytes_, false), resource_(mapping_.data(), bytes_) {
+    if (!advice.populate && advice.huge)
+        calls.advise(mapping_.data(), bytes_, detail::large_page_supply(calls).is_enough());
     if (advice.populate)
         try {
-            filling_ = std::jthread([this](std::stop_token const& stop) { fill(stop); });
+            filling_ = std::jthread([this, advice, calls](std::stop_token const& stop) {
+                detail::take_pages(mapping_.data(), bytes_, advice.huge, calls, stop);
+            });
         } catch (std::system_error const&) { // no more threads: pages come when they are written
         }
 }
@@ -54,13 +114,6 @@ RESHARD_DECL std::size_t fresh_memory::sized(index_t bytes) {
         fail(errc::usage, "fresh memory of ", bytes,
              " bytes; it must be 0 or more, and less than 2^62");
     return static_cast<std::size_t>(bytes + books);
-}
-
-RESHARD_DECL void fresh_memory::fill(std::stop_token const& stop) const {
-    constexpr std::size_t piece = std::size_t{32} << 20;
-    for (std::size_t done = 0; done < bytes_ && !stop.stop_requested(); done += piece)
-        if (!detail::populate(mapping_.data() + done, std::min(piece, bytes_ - done)))
-            return;
 }
 
 } // namespace reshard

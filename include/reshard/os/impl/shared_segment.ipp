@@ -122,7 +122,7 @@ RESHARD_DECL void shared_segment::map(index_t bytes, int protection) {
 
 RESHARD_DECL void shared_segment::take(page_advice advice) const {
     if (advice.huge)
-        advise_huge(memory_.data(), memory_.bytes());
+        advise_pages(memory_.data(), memory_.bytes(), true);
     if (advice.populate)
         populate(memory_.data(), memory_.bytes());
 }
