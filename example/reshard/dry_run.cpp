@@ -173,7 +173,8 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     if (!options.report.empty())
         result.bins = result.files ? result.files->bins : bins_of(flows);
     if (!options.picture.empty())
-        write_plan_picture(options.picture, flows, result.rounds.rounds, options.budget);
+        write_plan_picture(options.picture, flows, result.rounds.rounds, options.budget,
+                           result.simulated);
     return result;
 }
 

@@ -3,8 +3,8 @@
 #include "command.hpp"
 #include "job_options.hpp"
 #include "json.hpp"
-#include "network_report.hpp"
 #include "picture/byte_text.hpp"
+#include "picture/duration_text.hpp"
 #include "summary.hpp"
 
 #include <reshard/adapt/span.hpp>
@@ -265,7 +265,7 @@ std::string text_of(measured_network const& all) {
         if (std::ranges::count(all.ways, field) > 0)
             rows.push_back({name, speed_text(one->rank_bytes_per_second),
                             speed_text(one->node_bytes_per_second),
-                            seconds_text(one->latency_seconds)});
+                            duration_text(one->latency_seconds)});
     return counted(all.found.ranks_per_node, "rank") + " a node\n" + table(rows);
 }
 

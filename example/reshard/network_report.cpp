@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <functional>
 #include <numeric>
 #include <vector>
@@ -21,29 +20,9 @@ namespace json = boost::json;
 
 namespace {
 
-/// The numbers of the links that have most to do, at most ten.
-std::vector<std::size_t> busiest_links(simulation const& run) {
-    constexpr std::size_t most = 10;
-    std::vector<std::size_t> links(run.links.size());
-    std::iota(links.begin(), links.end(), std::size_t{0});
-    std::ranges::stable_sort(links, std::greater<>(),
-                             [&](std::size_t i) { return run.links[i].least_seconds; });
-    links.resize(std::min(most, links.size()));
-    return links;
-}
-
-/// How many links bound a plan as the first of them does.
-std::size_t count_bounding(simulation const& run) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(run.links, [&](simulation::link const& one) {
-            return one.least_seconds >= run.least_seconds() * (1 - 1e-9);
-        }));
-}
-
-std::string percent(double share) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
-    return text;
+/// True where a link bounds a plan as the first of them does.
+bool bounds(simulation const& run, simulation::link const& one) {
+    return one.least_seconds >= run.least_seconds() * (1 - 1e-9);
 }
 
 json::array timeline_json(simulation::link const& one) {
@@ -57,37 +36,51 @@ json::array timeline_json(simulation::link const& one) {
 
 } // namespace
 
-std::string seconds_text(double seconds) {
-    constexpr char const* units[] = {"s", "ms", "us", "ns"};
-    std::size_t unit = 0;
-    for (; unit < 3 && seconds > 0 && seconds < 0.9995; ++unit)
-        seconds *= 1000;
-    char text[32];
-    std::snprintf(text, sizeof text, seconds < 999.5 ? "%.3g" : "%.0f", seconds);
-    return std::string(text) + " " + units[unit];
+std::vector<link_strip> busiest_links(simulation const& run) {
+    constexpr std::size_t most = 10;
+    std::vector<std::size_t> links(run.links.size());
+    std::iota(links.begin(), links.end(), std::size_t{0});
+    std::ranges::stable_sort(links, std::greater<>(),
+                             [&](std::size_t i) { return run.links[i].least_seconds; });
+    links.resize(std::min(most, links.size()));
+    std::vector<link_strip> strips;
+    for (std::size_t const i : links)
+        strips.push_back({run.links[i], run.seconds, bounds(run, run.links[i])});
+    return strips;
+}
+
+std::string bound_text(simulated_plan const& one) {
+    simulation const& run = one.run;
+    std::string const text = "over " + one.file + ", " + counted(one.over.ranks_per_node, "rank") +
+                             " a node: " + duration_text(run.seconds) + "\n";
+    if (run.links.empty())
+        return text;
+    auto const alike = static_cast<std::size_t>(std::ranges::count_if(
+        run.links, [&](simulation::link const& link) { return bounds(run, link); }));
+    return text + "no order takes less than " + duration_text(run.least_seconds()) + ", by " +
+           name(run.links[run.bounded_by]) +
+           (alike > 1 ? " (and " + counted(alike - 1, "other link") + ")\n" : "\n");
 }
 
 std::string text_of(simulated_plan const& one) {
     simulation const& run = one.run;
-    std::string text = "over " + one.file + ", " + counted(one.over.ranks_per_node, "rank") +
-                       " a node: " + seconds_text(run.seconds) + "\n";
     if (run.links.empty())
-        return text;
-    std::size_t const alike = count_bounding(run) - 1;
-    text += "no order takes less than " + seconds_text(run.least_seconds()) + ", by " +
-            name(run.links[run.bounded_by]) +
-            (alike > 0 ? " (and " + counted(alike, "other link") + ")\n" : "\n");
-    std::vector<std::vector<std::string>> rows{{"link", "bytes", "busy", "utilisation", "least"}};
-    for (std::size_t const i : busiest_links(run)) {
-        simulation::link const& link = run.links[i];
-        rows.push_back({name(link), grouped(link.bytes), seconds_text(link.busy_seconds),
-                        percent(link.utilisation), seconds_text(link.least_seconds)});
-    }
+        return bound_text(one);
+    constexpr std::size_t parts = 24;
+    std::vector<std::vector<std::string>> rows{
+        {"link", "bytes", "busy", "utilisation", "least", "over time"}};
+    for (link_strip const& strip : busiest_links(run))
+        rows.push_back(
+            {name(strip.link), grouped(strip.link.bytes), duration_text(strip.link.busy_seconds),
+             detail::percent_text(strip.link.utilisation), duration_text(strip.link.least_seconds),
+             "|" + strip_text(strip, parts) + "|"});
     std::size_t const left_out = run.links.size() - (rows.size() - 1);
-    return text + table(rows) +
-           (left_out == 0
-                ? ""
-                : "  and " + counted(left_out, "link") + " with no more to do; --json lists all\n");
+    return bound_text(one) + table(rows) +
+           (left_out == 0 ? ""
+                          : "  and " + counted(left_out, "link") +
+                                " with no more to do; --json lists all\n") +
+           "  over time: of what a link can, ' ' nothing, '.' some, ':' a quarter, '+' half, '#' "
+           "three quarters or more\n";
 }
 
 json::object json_of(simulated_plan const& one) {
@@ -99,9 +92,8 @@ json::object json_of(simulated_plan const& one) {
                          {"busy_seconds", link.busy_seconds},
                          {"utilisation", link.utilisation},
                          {"least_seconds", link.least_seconds}});
-    for (std::size_t const i : busiest_links(run))
-        timelines.push_back(
-            {{"link", name(run.links[i])}, {"intervals", timeline_json(run.links[i])}});
+    for (link_strip const& strip : busiest_links(run))
+        timelines.push_back({{"link", name(strip.link)}, {"intervals", timeline_json(strip.link)}});
     json::object document{{"ranks_per_node", one.over.ranks_per_node},
                           {"seconds", run.seconds},
                           {"least_seconds", run.least_seconds()}};

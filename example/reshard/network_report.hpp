@@ -3,12 +3,15 @@
 #ifndef RESHARD_TOOL_NETWORK_REPORT_HPP
 #define RESHARD_TOOL_NETWORK_REPORT_HPP
 
+#include "picture/link_timelines.hpp"
+
 #include <reshard/plan/network.hpp>
 #include <reshard/plan/simulation.hpp>
 
 #include <boost/json/object.hpp>
 
 #include <string>
+#include <vector>
 
 /// \file
 /// What a plan takes over a network, for people and programs.
@@ -22,10 +25,13 @@ struct simulated_plan {
     reshard::simulation run;
 };
 
-/// `1.5 us`, `12.3 ms`: three digits.
-std::string seconds_text(double seconds);
+/// The links that have most to do, at most ten, the first of those that bound the plan in front.
+std::vector<reshard::link_strip> busiest_links(reshard::simulation const& run);
 
-/// How long it takes, what bounds it, and the busiest links.
+/// How long it takes, and what bounds it, in sentences.
+std::string bound_text(simulated_plan const& one);
+
+/// The same, and the busiest links with what they do over the time.
 std::string text_of(simulated_plan const& one);
 
 boost::json::object json_of(simulated_plan const& one);

@@ -182,7 +182,7 @@ void write_page(plan_command const& options, source_spec const& source, job cons
         options.report,
         plan_page({options.files.source, options.files.target, document, source, *all.target,
                    options.relabels ? std::nullopt : mesh_of(options.files), *run.bins,
-                   run.rounds.rounds, options.budget, remarks}));
+                   run.rounds.rounds, options.budget, run.simulated, remarks}));
 }
 
 /// Warns of what `convert` would refuse, since it would be lost, or leaves out unseen; how many
@@ -271,8 +271,9 @@ void add_plan_options(CLI::App& command, plan_command& options) {
         ->check(CLI::PositiveNumber);
     command
         .add_option("--picture", options.picture,
-                    "Write a picture of who sends whom, and of the rounds, to a file that ends in "
-                    ".svg; one that is there is replaced")
+                    "Write a picture of who sends whom, of the rounds and, with --network, of the "
+                    "busiest links over the time, to a file that ends in .svg; one that is there "
+                    "is replaced")
         ->check(complaint_about_picture, "");
 }
 

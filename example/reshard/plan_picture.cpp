@@ -44,6 +44,16 @@ std::string description_of(heat_bins const& bins, std::vector<detail::plan_round
            ".";
 }
 
+std::string description_of(simulated_plan const& one, std::size_t links) {
+    if (links == 0)
+        return " At the bottom, no links, for nothing moves.";
+    return " At the bottom, the busiest links over " + duration_text(one.run.seconds) + ", " +
+           std::to_string(links) +
+           " of them, each as high as what it does of what it can; no order takes less than " +
+           duration_text(one.run.least_seconds()) + ", by " +
+           name(one.run.links[one.run.bounded_by]) + ".";
+}
+
 } // namespace
 
 std::string complaint_about_picture(std::string const& path) {
@@ -55,16 +65,23 @@ std::string complaint_about_picture(std::string const& path) {
 
 void write_plan_picture(std::string const& path, plan_flows const& flows,
                         std::vector<detail::plan_round> const& rounds,
-                        std::optional<index_t> budget) {
+                        std::optional<index_t> budget,
+                        std::optional<simulated_plan> const& simulated) {
     heat_bins const bins = bins_of(flows);
     std::string const title = "Who sends whom: " + std::to_string(bins.sources()) + " to " +
                               counted(bins.targets(), "rank");
-    svg_point const size{heat_map_size.x, heat_map_size.y + timeline_size.y + 40};
-    std::string const body = svg_text({size.x / 2, 24}, title, "middle") +
-                             draw_heat_map(bins, {0, 30}) +
-                             draw_timeline(rounds, budget, {0, heat_map_size.y + 40});
-    detail::write_whole_file(
-        path, svg_document({title, description_of(bins, rounds, budget), size}, body));
+    svg_point size{heat_map_size.x, heat_map_size.y + timeline_size.y + 40};
+    std::string description = description_of(bins, rounds, budget);
+    std::string body = svg_text({size.x / 2, 24}, title, "middle") + draw_heat_map(bins, {0, 30}) +
+                       draw_timeline(rounds, budget, {0, heat_map_size.y + 40});
+    if (simulated) {
+        std::vector<link_strip> const links = busiest_links(simulated->run);
+        body += draw_link_timelines(links, simulated->run.least_seconds(), {0, size.y},
+                                    simulated->run.links.size() - links.size());
+        description += description_of(*simulated, links.size());
+        size.y += link_timelines_size(links.size()).y;
+    }
+    detail::write_whole_file(path, svg_document({title, description, size}, body));
 }
 
 } // namespace tool

@@ -3,6 +3,7 @@
 #ifndef RESHARD_TOOL_PLAN_PICTURE_HPP
 #define RESHARD_TOOL_PLAN_PICTURE_HPP
 
+#include "network_report.hpp"
 #include "picture/heat_map.hpp"
 
 #include <reshard/plan/flows.hpp>
@@ -23,12 +24,14 @@ std::string complaint_about_picture(std::string const& path);
 /// Who sends whom how much.
 reshard::heat_bins bins_of(reshard::plan_flows const& flows);
 
-/// Draws who sends whom, and the rounds below it, with a line at the budget.
+/// Draws who sends whom, and the rounds below it, with a line at the budget; below these, over a
+/// network, the busiest links.
 ///
 /// \throws error with errc::io, naming the file; then what is there is what it was
 void write_plan_picture(std::string const& path, reshard::plan_flows const& flows,
                         std::vector<reshard::detail::plan_round> const& rounds,
-                        std::optional<reshard::index_t> budget);
+                        std::optional<reshard::index_t> budget,
+                        std::optional<simulated_plan> const& simulated);
 
 } // namespace tool
 

@@ -34,7 +34,21 @@ expects output "[[round(x, 6) for x in i.values()] for i in d['network']['timeli
 succeeds 1 plan --source have.json --target want.json --network network.json
 grep -q '^over network.json, 1 rank a node: 20.5 s$' output || report "the time is not said"
 grep -q '^no order takes less than 20.5 s, by the link out of node 0$' output || report "what bounds it is not said"
-grep -q '^  the link out of node 0 *2,000 *20 s *98 %  *20.5 s$' output || report "the busiest link is not shown"
+# A 24th of the time is 0.85 s: of the first one 0.35 are left behind the latency.
+grep -q '^  the link out of node 0 *2,000 *20 s *98 %  *20.5 s  *|:#######################|$' output || report "the busiest link is not shown"
+grep -q '^  the link into node 1 *1,000 *20 s *49 %  *10.5 s  *|.+++++++++++++++++++++++|$' output || report "a link that does half of what it can is not shown"
+grep -q "^  over time: of what a link can, ' ' nothing" output || report "it is not said what the characters mean"
+# The same as a picture and on a page.
+succeeds 1 plan --source have.json --target want.json --network network.json --picture plan.svg --report plan.html --json
+for file in plan.svg plan.html; do
+    grep -q '>the link out of node 0, 500 ms to 20.5 s: 100 B a second, 100 % of what it can<' $file || report "$file lacks what bounds the plan"
+    grep -q '>the link into node 1, 500 ms to 20.5 s: 50 B a second, 50 % of what it can<' $file || report "$file lacks a link"
+    grep -q '>no order takes less than 20.5 s<' $file || report "$file lacks the least time"
+done
+grep -q '; no order takes less than 20.5 s, by the link out of node 0.</desc>' plan.svg || report "the picture is not described"
+grep -q '>over network.json, 1 rank a node: 20.5 s' plan.html || report "the page does not say how long it takes"
+succeeds 1 plan --source have.json --target want.json --picture plan.svg --report plan.html --json
+grep -q 'no order takes' plan.svg plan.html && report "links are shown without a network"
 # Two ranks on a node, as the option says in place of the file: they share memory.
 succeeds 1 plan --source have.json --target want.json --network network.json --ranks-per-node 2 --json
 expects output "round(d['network']['seconds'], 6), d['network']['ranks_per_node']" "(10.5, 2)"
@@ -69,6 +83,9 @@ rows have.json 0 0 0 1
 rows none.json
 succeeds 1 plan --source none.json --target none.json --network network.json --json
 expects output "d['network']['seconds'], d['network']['bounded_by']" "(0.0, None)"
+succeeds 1 plan --source none.json --target none.json --network network.json --picture plan.svg --report plan.html
+grep -q '>nothing moves<' plan.svg || report "the picture does not say that nothing moves"
+grep -q '>nothing moves<' plan.html || report "the page does not say that nothing moves"
 
 refuses 3 '^none/network.json: ' plan --source have.json --target want.json --network none/network.json
 echo '{"link": {"node_bytes_per_second": "25 GB/s"}}' >units.json

@@ -4,6 +4,7 @@
 #include "page/layout_page.hpp"
 
 #include "picture/byte_text.hpp"
+#include "picture/link_timelines.hpp"
 #include "picture/timeline.hpp"
 #include "report.hpp"
 #include "summary.hpp"
@@ -151,6 +152,26 @@ html rounds_part(shown_plan const& shown) {
                        {"peak_rank", "of rank"}});
 }
 
+/// What links do over the time.
+html network_part(simulated_plan const& one) {
+    std::vector<link_strip> const links = busiest_links(one.run);
+    std::string const height = svg_number(link_timelines_size(links.size()).y);
+    std::vector<std::vector<std::string>> rows{{"link", "bytes", "busy", "utilisation", "least"}};
+    for (link_strip const& strip : links)
+        rows.push_back({name(strip.link), grouped(strip.link.bytes),
+                        duration_text(strip.link.busy_seconds),
+                        detail::percent_text(strip.link.utilisation),
+                        duration_text(strip.link.least_seconds)});
+    return element("p", html_text(bound_text(one)), "class=\"soft\"") +
+           html{"<svg class=\"time\" role=\"img\" aria-label=\"the busiest links over the time\" "
+                "viewBox=\"0 0 700 " +
+                height + "\">\n" +
+                draw_link_timelines(links, one.run.least_seconds(), {0, 0},
+                                    one.run.links.size() - links.size()) +
+                "</svg>\n"} +
+           html_table("The busiest links", rows);
+}
+
 html by_rank_part(json::object const& document) {
     return list_table("By rank, in bytes; the peak is the memory of a rank",
                       document.at("by_rank").as_array(),
@@ -210,6 +231,8 @@ std::string plan_page(shown_plan const& shown) {
             : html();
     body = body + section("Bytes by rank", in_memory + by_rank_part(shown.document)) +
            section("Rounds", in_memory + rounds_part(shown));
+    if (shown.simulated)
+        body = body + section("Links over the time", network_part(*shown.simulated));
     return html_page("Plan: " + shown.source + " to " + shown.target, body, shown.document);
 }
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_TOOL_PAGE_PLAN_PAGE_HPP
 #define RESHARD_TOOL_PAGE_PLAN_PAGE_HPP
 
+#include "network_report.hpp"
 #include "page/html.hpp"
 #include "picture/heat_map.hpp"
 #include "spec.hpp"
@@ -31,6 +32,7 @@ struct shown_plan {
     reshard::heat_bins const& bins;     ///< between ranks, or from files to ranks
     std::vector<reshard::detail::plan_round> const& rounds;
     std::optional<reshard::index_t> budget;
+    std::optional<simulated_plan> const& simulated;
     std::vector<std::string> remarks; ///< what was noticed
 };
 
