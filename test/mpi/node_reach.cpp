@@ -20,6 +20,9 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 using namespace reshard;
 using reshard::test::agreed_error;
 using reshard::test::matrix_part;
@@ -58,6 +61,22 @@ struct node_fixture {
     }
 };
 
+/// True where this process's page table has all pages within the bytes, and where that is not said.
+bool is_in_page_table(std::byte const* data, index_t bytes) {
+    auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    auto const begin = reinterpret_cast<std::uintptr_t>(data);
+    int const table = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    bool are_there = true;
+    for (auto number = begin / page + 1;
+         number < (begin + static_cast<std::uintptr_t>(bytes)) / page; ++number) {
+        std::uint64_t entry = 0;
+        if (::pread(table, &entry, sizeof entry, static_cast<off_t>(8 * number)) == 8)
+            are_there &= entry >> 63 != 0;
+    }
+    ::close(table);
+    return are_there;
+}
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(mpi_node_reach, node_fixture)
@@ -82,6 +101,52 @@ BOOST_AUTO_TEST_CASE(targets_of_a_node_get_no_messages_from_it) {
             BOOST_TEST(moving.cost().bytes_node_out == source.bytes() - own);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(writes_of_a_segment_are_dense_where_a_quarter_of_their_hull_is_written) {
+    detail::segment_writes one{{1000, 9000}};
+    BOOST_TEST(!one.is_dense());
+    one.add({3000, 3100}, 100);
+    BOOST_TEST((one.hull == detail::address_range{3000, 3100}));
+    BOOST_TEST(one.is_dense());
+    one.add({2000, 2800}, 175);
+    BOOST_TEST((one.hull == detail::address_range{2000, 3100}));
+    BOOST_TEST(one.is_dense()); // 275 of 1100
+    one.add({3096, 3104}, 0);
+    BOOST_TEST(!one.is_dense()); // of 1104
+}
+
+BOOST_AUTO_TEST_CASE(the_first_job_of_an_arena_has_what_it_writes_in_the_page_table) {
+    // Every rank gives each rank 128 rows of 4 KiB, which lie together there.
+    constexpr index_t row = 1024, row_bytes = 4 * row, rows_each = 128;
+    index_t const column_bytes = rows_each * size * row_bytes;
+    shared_arena const arena(world, column_bytes + 128);
+    index_vector const all{rows_each * size, row * size};
+    std::vector<float> mine(static_cast<std::size_t>(rows_each * row * size), 1.5F);
+    auto* const data =
+        static_cast<std::byte*>(arena.resource()->allocate(static_cast<std::size_t>(column_bytes)));
+    state_dict have, want;
+    have.add({"w", data_type::f32, all, {{rows_each * rank, 0}, {rows_each, row * size}}, {}},
+             tensor_view{mine.data(), data_type::f32, {rows_each, row * size}, {row * size, 1}});
+    want.add({"w", data_type::f32, all, {{0, row * rank}, {rows_each * size, row}}, {}},
+             tensor_view{data, data_type::f32, {rows_each * size, row}, {row, 1}});
+    job const first = prepare(world, source_tensors{have}, target_tensors{want, {}, &arena});
+    if (!arena.is_shared())
+        return;
+    auto const& state = *arena.state();
+    auto const offset = data - state.segments->data(state.node.rank());
+    for (int peer = 0; peer < size; ++peer)
+        BOOST_TEST(
+            is_in_page_table(state.segments->data(peer) + offset + rows_each * rank * row_bytes,
+                             rows_each * row_bytes));
+    world.barrier();
+    BOOST_TEST(!state.segments->is_first_use());
+    BOOST_TEST(std::count(data, data + column_bytes, std::byte{0}) == column_bytes);
+    world.barrier();
+    job second = prepare(world, source_tensors{have}, target_tensors{want, {}, &arena});
+    run(second);
+    auto const* const elements = reinterpret_cast<float const*>(data);
+    BOOST_TEST(std::count(elements, elements + column_bytes / 4, 1.5F) == column_bytes / 4);
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_give_different_arenas_get_an_error_on_every_rank) {

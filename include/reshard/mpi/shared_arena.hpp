@@ -11,6 +11,7 @@
 #include <reshard/os/shared_segment.hpp>
 #include <reshard/os/yielding_barrier.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -69,6 +70,9 @@ public:
 
     barrier_state& barrier() const;
 
+    /// True for the first that asks, of this process.
+    bool is_first_use() const { return !is_used_.test_and_set(); }
+
 private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
@@ -76,6 +80,7 @@ private:
     void open_others(std::vector<told_segment> const& told, int me, system_calls const& calls);
 
     std::vector<shared_segment> all_; ///< by rank of the node
+    mutable std::atomic_flag is_used_;
 };
 
 /// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null
@@ -154,7 +159,8 @@ struct arena_state {
 /// Memory for tensors, a piece for each rank, that the ranks of a node see of one another.
 ///
 /// Given to `prepare` with a target, the rank that has an element writes it where it belongs,
-/// without messages; with a source, the rank that wants it reads it there. Where the system refuses
+/// without messages, and the first such `prepare` prefaults what is going to be written; with a
+/// source, the rank that wants it reads it there. Where the system refuses
 /// shared memory to some rank of a node, or there is one rank, the arena has memory of the rank
 /// alone: then all is as without it.
 ///

@@ -30,8 +30,8 @@ namespace detail {
 RESHARD_DECL void advise_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
                                [[maybe_unused]] bool large);
 
-/// Fills this process's page table; what is written to the memory meanwhile stays. False where
-/// there is no memory.
+/// Fills this process's page table for all pages that have some of these bytes; what is written to
+/// them meanwhile stays. False where there is no memory.
 RESHARD_DECL bool populate(void* memory, std::size_t bytes);
 
 /// Writes to every page what stands there: `populate` on a system that has no call for it.

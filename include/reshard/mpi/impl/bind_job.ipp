@@ -89,6 +89,11 @@ RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
     return all;
 }
 
+/// True for the first job of this process that writes to an arena whose memory others see.
+inline bool is_first_use(shared_arena const* arena) {
+    return arena && arena->is_shared() && arena->state()->segments->is_first_use();
+}
+
 RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_plan const& plan,
                                                  source_tensors const& have,
                                                  target_tensors const& want, node_exchange how) {
@@ -113,8 +118,11 @@ RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_p
         transfers.meetings = meetings_of(all->arenas);
     }
     all->rings = rings_for(ranks, bytes_by_peer(all->planned->whole, sorted), how);
-    agree_on(ranks,
-             [&] { open(*all, ranks, std::move(sorted), std::move(transfers), all_messages); });
+    agree_on(ranks, [&] {
+        if (is_first_use(want.arena))
+            prefault(writes_of(all->bound(), *all->arenas.target, transfers.on_node, sorted.local));
+        open(*all, ranks, std::move(sorted), std::move(transfers), all_messages);
+    });
     return all;
 }
 

@@ -25,14 +25,17 @@ RESHARD_DECL void advise_pages([[maybe_unused]] void* memory, [[maybe_unused]] s
 }
 
 RESHARD_DECL bool populate(void* memory, std::size_t bytes) {
+    auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    auto const before = reinterpret_cast<std::uintptr_t>(memory) % page;
+    auto* const first = static_cast<std::byte*>(memory) - before;
 #if defined(__linux__)
     constexpr int populate_write = 23; // MADV_POPULATE_WRITE of Linux 5.14
-    if (::madvise(memory, bytes, populate_write) == 0)
+    if (::madvise(first, bytes + before, populate_write) == 0)
         return true;
     if (errno != EINVAL)
         return false;
 #endif
-    touch_pages(static_cast<std::byte*>(memory), bytes);
+    touch_pages(first, bytes + before);
     return true;
 }
 
