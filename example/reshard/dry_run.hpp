@@ -36,6 +36,7 @@ struct plan_command {
     std::string to;     ///< the format that `convert` would write, or empty
     bool no_objects = false;
     bool relabels = false;
+    std::string relabelled; ///< a file for the layout of that, or empty
     bool relays = false;
     reshard::holder_t ranks_per_node = 0; ///< 0: a process may play any rank; those of the network
     std::string network;                  ///< a file, or empty

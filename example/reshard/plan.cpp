@@ -12,6 +12,7 @@
 #include "spec.hpp"
 #include "summary.hpp"
 
+#include <reshard/format/layout_file.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/put_in_place.hpp>
@@ -219,6 +220,9 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     std::optional<relabelling> played;
     if (options.relabels)
         played = relabel(source, all, options);
+    if (!options.relabelled.empty())
+        detail::write_whole_file(options.relabelled,
+                                 detail::to_json(detail::table_of(*all.target)));
     dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
     run.played = std::move(played);
     if (run.files)
@@ -254,10 +258,15 @@ void add_plan_options(CLI::App& command, plan_command& options) {
             "What several ranks on other nodes want from one leaves it once, and they pass it "
             "on: --ranks-per-node or --network say what a node is, else each rank is one")
         ->excludes(budget);
-    command.add_flag(
+    CLI::Option* const relabel = command.add_flag(
         "--relabel", options.relabels,
         "Give the ranks of the target to the processes of the source that have the most of what "
         "they want, so that the fewest bytes move, and show the plan of that");
+    command
+        .add_option("--write-layout", options.relabelled,
+                    "Write the target's layout with the processes of --relabel as its ranks, a "
+                    "layout file to restart with; one that is there is replaced")
+        ->needs(relabel);
     command.add_option(
         "--network", options.network,
         "A file with the speed of memory and links, as measure-network writes it: also show how "

@@ -39,6 +39,13 @@ sed 's/"w"/"v"/' want.json >renamed.json
 succeeds 1 plan --source have.json --target renamed.json --program rename.aoa --relabel --json
 expects output "d['relabelling']['process_of']" "[2, 0, 3, 1]"
 
+# The layout of the processes, for a restart: in it they keep their numbers.
+succeeds 3 plan --source have.json --target want.json --relabel --write-layout relabelled.json
+succeeds 1 plan --source have.json --target relabelled.json --relabel --json
+expects output "d['bytes_local'], d['relabelling']['process_of'], d['relabelling']['bytes_kept_before']" "(48, [0, 1, 2, 3], 48)"
+refuses 2 'write-layout requires --relabel' plan --source have.json --target want.json --write-layout other.json
+[ ! -e other.json ] || report "a layout was written without --relabel"
+
 mkdir model
 python3 "$here/support/write_safetensors.py" model/model.safetensors '{"w": {"dtype": "F32", "shape": [4, 3]}}'
 refuses 2 '^model: --relabel says which process plays which rank, and this is a checkpoint' plan --source model --target two.json --relabel
