@@ -54,7 +54,7 @@ RESHARD_DECL void take_pages(std::byte* memory, std::size_t bytes, bool huge,
 ///
 /// A page that is written for the first time costs the system more than its bytes cost to move. A
 /// thread of its own takes them while the caller plans, many by one call, and in large pages where
-/// the machine has these at hand: there a load of hundreds of megabytes takes less than half the
+/// the machine has these at hand: there a load of hundreds of megabytes takes about half the
 /// time. Elsewhere, small pages cost a quarter less than when they are written one by one. The
 /// memory may be used at once.
 ///
