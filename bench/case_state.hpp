@@ -114,14 +114,19 @@ inline reshard::target_tensors targets_of(redistribution_case const& moved, int 
     return state_of<reshard::tensor_view>(moved.targets, rank, memory);
 }
 
-/// What a program sees of the tensors of one side.
-inline reshard::catalog catalog_of(std::vector<case_tensor> const& tensors, int ranks) {
+/// What all ranks hold of one side.
+inline reshard::layout listed_layout(std::vector<case_tensor> const& tensors, int ranks) {
     std::vector<std::vector<reshard::shard_descriptor>> held(static_cast<std::size_t>(ranks));
     for (case_tensor const& tensor : tensors)
         for (int rank = 0; rank < ranks; ++rank)
             for (auto& one : descriptors_of(tensor, rank))
                 held[static_cast<std::size_t>(rank)].push_back(std::move(one));
-    return reshard::catalog_of(reshard::layout_of(held));
+    return reshard::layout_of(held);
+}
+
+/// What a program sees of the tensors of one side.
+inline reshard::catalog catalog_of(std::vector<case_tensor> const& tensors, int ranks) {
+    return reshard::catalog_of(listed_layout(tensors, ranks));
 }
 
 /// The case's program, compiled; nothing where tensors keep their names.

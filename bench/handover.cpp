@@ -7,7 +7,9 @@
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/bridge.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/format/network_file.hpp>
 #include <reshard/mpi.hpp>
+#include <reshard/plan/simulation.hpp>
 
 #include <CLI/CLI.hpp>
 #include <boost/mpi/collectives/all_gather.hpp>
@@ -41,6 +43,7 @@ struct options_of_run {
     int keys = 100;
     std::string cut = "columns";
     std::string json;
+    std::optional<network> over;
 };
 
 /// What one rank has on its side.
@@ -245,12 +248,30 @@ bool measure_redistribution(one_side& side, options_of_run const& chosen, times&
     return right;
 }
 
+/// How long a hand-over takes over a network: trainers copy their shards, and then each server copies
+/// out of them what it wants.
+double simulated(network const& over, double bytes, int ranks) {
+    auto const half = static_cast<std::size_t>(ranks) / 2;
+    auto const share = static_cast<index_t>(bytes / static_cast<double>(half));
+    std::vector<simulated_flow> flows;
+    std::vector<simulated_flow::awaited> published;
+    for (holder_t trainer = 0; trainer < half; ++trainer) {
+        flows.push_back({trainer, trainer, share});
+        published.push_back({trainer});
+    }
+    for (auto server = static_cast<holder_t>(half); server < 2 * half; ++server)
+        flows.push_back({server, server, share, published});
+    return simulate(flows, over).seconds;
+}
+
 void report(options_of_run const& chosen, double bytes, times const& all, int ranks) {
     double const moved = all.median("redistribute"), copied = all.median("copy");
     double const whole = all.median("all"), named = all.median("named");
     print("redistribute, one communicator", moved, bytes, "");
     print("copy of the trainer's shards", copied, bytes, "");
     print("bridge, all", whole, bytes, ratio(moved / whole, "redistribute"));
+    if (chosen.over)
+        print("  by the network", simulated(*chosen.over, bytes, ranks), bytes, "");
     print("  the trainer is held", all.median("all held"), bytes,
           ratio(all.median("all held") / copied, "the copy"));
     print("  a server reads", all.median("all read"), bytes, "");
@@ -297,6 +318,9 @@ int main(int count, char** words) {
     boost::mpi::communicator const world;
     CLI::App program("Measures how tensors are handed from one half of the ranks to the other.");
     options_of_run chosen;
+    program.add_option_function<std::string>(
+        "--network", [&](std::string const& path) { chosen.over = read_network(path); },
+        "Show how long the bridge takes by this file of reshard measure-network, too");
     program.add_option("--mebibytes", chosen.mebibytes, "of all tensors")->capture_default_str();
     program.add_option("--keys", chosen.keys, "tensors")->capture_default_str();
     program.add_option("--repeat", chosen.repeat, "times each")->capture_default_str();

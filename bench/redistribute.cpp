@@ -24,6 +24,12 @@
 #include "ratio_plot.hpp"
 #include "stage.hpp"
 
+#include <reshard/expr/algebra.hpp>
+#include <reshard/format/network_file.hpp>
+#include <reshard/plan/flows.hpp>
+#include <reshard/plan/problem.hpp>
+#include <reshard/plan/simulation.hpp>
+
 #include <boost/mpi/collectives/broadcast.hpp>
 #include <boost/mpi/environment.hpp>
 
@@ -35,6 +41,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +57,7 @@ struct options {
     std::vector<std::string> targets{"warm", "cold"};
     std::string json;
     std::string plot;
+    std::optional<reshard::network> over;
 };
 
 /// The methods that this build has, beside the bound. A new one needs no more than a line here.
@@ -138,6 +146,9 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
     program.add_option("--target", chosen.targets, "warm or cold; both if not given")
         ->check(CLI::IsMember(std::vector<std::string>{"warm", "cold"}));
     program.add_option("--json", chosen.json, "Write the numbers to this file, too");
+    program.add_option_function<std::string>(
+        "--network", [&](std::string const& path) { chosen.over = reshard::read_network(path); },
+        "Show how long `private` takes by this file of reshard measure-network, too: method model");
     program.add_option("--plot", chosen.plot, "Draw the ratios to B0 in this file, as SVG");
     program.parse(count, words);
     if (chosen.cases.empty())
@@ -154,6 +165,22 @@ bool is_silent(measurement const& one, index_t needed) {
     return silent;
 }
 
+/// How long the plan of a case takes over a network, as if it had been measured.
+measurement simulated(redistribution_case const& moved, reshard::network const& over,
+                      measurement const& bound) {
+    auto const source = listed_layout(moved.sources, moved.ranks);
+    auto const target = listed_layout(moved.targets, moved.ranks);
+    auto const wanted = reshard::catalog_of(target);
+    auto const program =
+        program_of(moved).value_or(reshard::identity_mapping(reshard::catalog_of(source), &wanted));
+    auto const problem = reshard::detail::problem_of(program, source, target);
+    reshard::plan_flows const flows(problem, {.processes_per_node = over.ranks_per_node});
+    measurement result = bound;
+    result.method = "model";
+    result.seconds = {reshard::simulate(flows, over).seconds};
+    return result;
+}
+
 /// Measures one case; false where something was wrong.
 bool measure(boost::mpi::communicator const& world, redistribution_case const& moved,
              options const& chosen, std::vector<measurement>& rows) {
@@ -167,6 +194,8 @@ bool measure(boost::mpi::communicator const& world, redistribution_case const& m
         std::vector<measurement> results = warm ? place.measure_warm(contestants, chosen.repeat)
                                                 : place.measure_cold(contestants, chosen.repeat);
         choose_bound(results);
+        if (chosen.over && warm)
+            results.push_back(simulated(moved, *chosen.over, results[0]));
         for (measurement const& one : results) {
             rows.push_back(one);
             right &= !warm || is_silent(one, needed);

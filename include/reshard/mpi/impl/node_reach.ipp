@@ -344,54 +344,6 @@ RESHARD_DECL std::vector<node_transfer> take_on_node(mpi_group const& ranks,
     return taken;
 }
 
-/// Segments of the target's arena without writes, this rank's first and then those behind it.
-inline std::vector<segment_writes> segments_of(arena_state const& arena) {
-    std::vector<segment_writes> all;
-    int const size = arena.node.size();
-    for (int i = 0; i < size; ++i) {
-        int const rank = (arena.node.rank() + i) % size;
-        auto const first = reinterpret_cast<std::uintptr_t>(arena.segments->data(rank));
-        auto const bytes = static_cast<std::uintptr_t>(arena.segments->bytes(rank));
-        all.push_back({{first, first + bytes}});
-    }
-    return all;
-}
-
-RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
-                                                   arena_state const& arena,
-                                                   std::vector<node_transfer> const& taken,
-                                                   std::vector<std::uint32_t> const& local) {
-    auto all = segments_of(arena);
-    auto const add = [&](std::uint32_t number, bound_end<void const*> const& end) {
-        transfer const& moved = bound.whole.transfers[number];
-        data_type const dtype = bound.whole.target_dtypes[moved.target_key];
-        index_vector const shape = cut_of(bound.whole, moved).extent;
-        auto const* const data =
-            static_cast<std::byte const*>(end.data) + end.place.offset * bits(dtype) / 8;
-        address_range const range = addresses({data, dtype, shape, end.place.strides});
-        auto const at = std::ranges::find_if(all, [&](segment_writes const& one) {
-            return range.begin >= one.segment.begin && range.end <= one.segment.end;
-        });
-        if (at != all.end() && !range.empty())
-            at->add(range, element_count(shape) * bits(dtype) / 8);
-    };
-    for (std::uint32_t const number : local) {
-        auto const end = target_end(bound, bound.whole.transfers[number]);
-        add(number, {end.data, end.place});
-    }
-    for (node_transfer const& one : taken) {
-        bound_end<void*> const end = one.ends.target;
-        add(one.number, {end.data, end.place});
-    }
-    return all;
-}
-
-RESHARD_DECL void prefault(std::vector<segment_writes> const& all) {
-    for (segment_writes const& one : all)
-        if (one.is_dense())
-            populate(reinterpret_cast<void*>(one.hull.begin), one.hull.end - one.hull.begin);
-}
-
 RESHARD_DECL std::vector<yielding_barrier> meetings_of(side_arenas const& arenas) {
     std::vector<yielding_barrier> meetings;
     for (arena_state const* const one : {arenas.source.get(), arenas.target.get()})
