@@ -173,7 +173,7 @@ measurement simulated(redistribution_case const& moved, reshard::network const& 
     auto const wanted = reshard::catalog_of(target);
     auto const program =
         program_of(moved).value_or(reshard::identity_mapping(reshard::catalog_of(source), &wanted));
-    auto const problem = reshard::detail::problem_of(program, source, target);
+    auto const problem = reshard::problem_of(program, source, target);
     reshard::plan_flows const flows(problem, {.processes_per_node = over.ranks_per_node});
     measurement result = bound;
     result.method = "model";
