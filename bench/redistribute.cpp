@@ -171,9 +171,10 @@ measurement simulated(redistribution_case const& moved, reshard::network const& 
     auto const source = listed_layout(moved.sources, moved.ranks);
     auto const target = listed_layout(moved.targets, moved.ranks);
     auto const wanted = reshard::catalog_of(target);
-    auto const program =
-        program_of(moved).value_or(reshard::identity_mapping(reshard::catalog_of(source), &wanted));
-    auto const problem = reshard::problem_of(program, source, target);
+    auto program = program_of(moved);
+    if (!program)
+        program = reshard::identity_mapping(reshard::catalog_of(source), &wanted);
+    auto const problem = reshard::problem_of(*program, source, target);
     reshard::plan_flows const flows(problem, {.processes_per_node = over.ranks_per_node});
     measurement result = bound;
     result.method = "model";
