@@ -103,12 +103,16 @@ BOOST_AUTO_TEST_CASE(sender_and_receiver_have_the_same_chunks_in_the_same_turns)
 }
 
 BOOST_AUTO_TEST_CASE(chunks_that_are_passed_on_wait_for_those_that_bring_them) {
-    chunk const any{{{0, packet::all_of_it, 4}}, {}, 4};
+    auto const of = [](std::uint32_t number) {
+        return chunk{{{number, packet::all_of_it, 4}}, {}, 4};
+    };
+    plan whole;
+    whole.relays = {{3, 0, 1, 0, 0}, {4, 0, 1, 0, 1}, {5, 1, 1, 0, 2}, {6, 1, 1, 0, 2}};
     // Of two trees; the second one goes on to two ranks.
-    std::vector<lane> receives{{3, {any}}, {2, {any, any}, 0, 0}, {1, {any}, 4, 1}};
+    std::vector<lane> receives{{3, {of(8)}}, {2, {of(0), of(1)}, 0, 0}, {1, {of(2)}, 4, 1}};
     std::vector<lane> sends{
-        {4, {any, any}, 1, 0}, {5, {any}, 0, 7}, {6, {any}, 5, 1}, {7, {any}, 5, 1}};
-    BOOST_TEST(link_relays(sends, receives) == 3u);
+        {4, {of(3), of(4)}, 1, 0}, {5, {of(9)}, 0, 7}, {6, {of(5)}, 5, 1}, {7, {of(6)}, 5, 1}};
+    BOOST_TEST(link_relays(whole, sends, receives) == 3u);
     BOOST_TEST(receives[0].first_relayed == lane::not_relayed);
     BOOST_TEST(receives[1].first_relayed == 0u);
     BOOST_TEST(receives[2].first_relayed == 2u);
@@ -116,13 +120,17 @@ BOOST_AUTO_TEST_CASE(chunks_that_are_passed_on_wait_for_those_that_bring_them) {
     BOOST_TEST(sends[1].first_relayed == lane::not_relayed); // this rank is the source
     BOOST_TEST(sends[2].first_relayed == 2u);
     BOOST_TEST(sends[3].first_relayed == 2u);
-    std::vector<lane> short_by_one{{2, {any}, 0, 0}}, without;
-    BOOST_CHECK_EXCEPTION(link_relays(sends, short_by_one), error, [](error const& problem) {
-        return problem.code() == errc::bad_layout &&
-               std::string(problem.what()).find("get 2 chunks from this rank, which gets 1") !=
-                   std::string::npos;
-    });
-    BOOST_CHECK_THROW(link_relays(sends, without), error);
+    auto const refused = [&](std::vector<lane> from, std::string const& text) {
+        BOOST_CHECK_EXCEPTION(link_relays(whole, sends, from), error, [&](error const& problem) {
+            return problem.code() == errc::bad_layout &&
+                   std::string(problem.what()).find(text) != std::string::npos;
+        });
+    };
+    refused({{2, {of(0)}, 0, 0}}, "get 2 chunks from this rank, which gets 1 to pass on");
+    refused({}, "get 2 chunks from this rank, which gets 0 to pass on");
+    refused({{2, {of(1), of(0)}, 0, 0}}, "get other elements from this rank than");
+    whole.relays[0].input = relay::no_input;
+    refused({{2, {of(0), of(1)}, 0, 0}}, "get other elements from this rank than");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -57,7 +57,8 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
 ///
 /// \return how many are waited for
 /// \throws error with errc::bad_layout where a plan, as one from a file, passes on what does not come
-RESHARD_DECL std::size_t link_relays(std::vector<lane>& sends, std::vector<lane>& receives);
+RESHARD_DECL std::size_t link_relays(plan const& whole, std::vector<lane>& sends,
+                                     std::vector<lane>& receives);
 
 /// The bytes of some transfers, as they travel.
 RESHARD_DECL index_t bytes_of(plan const& whole, std::vector<std::uint32_t> const& numbers);

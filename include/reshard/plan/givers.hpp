@@ -76,7 +76,8 @@ private:
     }
 
     /// Where few want a box that many have, equal tensors begin one behind the other. Where many do,
-    /// equal tensors stay equal, and are counted together.
+    /// equal tensors stay equal, and are counted together. With relays each box that is wanted is
+    /// given once, and tensors begin one behind the other, however many want them.
     constexpr void count_tensors(source_indices const& sources) {
         std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
@@ -90,12 +91,15 @@ private:
             shard_index const& index = sources.of(source);
             auto const wanting = std::max<std::size_t>(
                 target.shards.size() / std::max<std::size_t>(index.size(), 1), 1);
-            std::size_t const replicas = index.most_replicas();
             std::uint32_t const before = counts[sources.kinds().spread(source)]++;
-            first_.push_back(wanting < 8 * replicas ? static_cast<std::uint32_t>(
-                                                          before * wanting % (replicas * replicas))
-                                                    : 0);
+            first_.push_back(first_turn(before, wanting, index.most_replicas()));
         }
+    }
+
+    constexpr std::uint32_t first_turn(std::uint32_t before, std::size_t wanting,
+                                       std::size_t replicas) const {
+        std::size_t const each = options_.relays ? 1 : wanting < 8 * replicas ? wanting : 0;
+        return static_cast<std::uint32_t>(before * each % (replicas * replicas));
     }
 
     plan_problem const& problem_;

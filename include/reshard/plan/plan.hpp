@@ -161,9 +161,16 @@ constexpr char const* relay_fault(plan const& whole, relay const& step) {
 
 /// What keeps the trees of a plan from being some, or nothing.
 constexpr char const* tree_fault(std::vector<relay_tree> trees) {
-    for (relay_tree const& tree : trees)
+    for (relay_tree const& tree : trees) {
         if (tree.branches == 0 || tree.branches > tree.takers.size())
             return "a tree of relays with no branches, or more than takers";
+        std::vector<holder_t> all = tree.takers;
+        all.push_back(tree.source);
+        all.push_back(no_holder);
+        std::sort(all.begin(), all.end());
+        if (std::adjacent_find(all.begin(), all.end()) != all.end())
+            return "a tree of relays with a holder twice, or with none";
+    }
     std::sort(trees.begin(), trees.end());
     return std::adjacent_find(trees.begin(), trees.end()) == trees.end() ? nullptr
                                                                          : "a tree of relays twice";

@@ -75,8 +75,9 @@ public:
         key_id const source = target.pieces->source(at.piece);
         if (source == zero_source || !can_pass_on(source, target))
             return std::nullopt;
-        std::uint32_t const box = boxes_of(tensor).number(at.target_shard, at.target_part);
-        if (box == target_boxes::none)
+        target_boxes const& boxes = boxes_of(tensor);
+        std::uint32_t const box = boxes.number(at.target_shard, at.target_part);
+        if (box == target_boxes::none || boxes.holders(box) < 2)
             return std::nullopt;
         shard_index const& index = sources_.of(source);
         std::size_t const turn =

@@ -32,6 +32,9 @@ public:
         return place < first_[shard + 1] ? numbers_[place] : none;
     }
 
+    /// How many shards have elements of a box by that number, those that are many boxes among them.
+    constexpr std::size_t holders(std::uint32_t box) const { return index_.replicas(box); }
+
     /// Calls `visit(shard_part)` for all shards of which it is a box by that number: not for those
     /// that are many boxes.
     constexpr void for_each_holder(std::uint32_t box, auto&& visit) const {

@@ -91,6 +91,12 @@ BOOST_AUTO_TEST_CASE(a_plan_with_trees_that_are_none_is_refused) {
     for (std::uint32_t const branches : {0u, 3u, 0xffffffffu})
         BOOST_TEST(fault_of([&](plan& all) { all.trees[0].branches = branches; }) ==
                    "it has a tree of relays with no branches, or more than takers");
+    for (std::vector<holder_t> const& takers :
+         {std::vector<holder_t>{1, 1}, {1, 0}, {no_holder, 2}})
+        BOOST_TEST(fault_of([&](plan& all) { all.trees[0].takers = takers; }) ==
+                   "it has a tree of relays with a holder twice, or with none");
+    BOOST_TEST(fault_of([](plan& all) { all.trees[0].source = no_holder; }) ==
+               "it has a tree of relays with a holder twice, or with none");
     BOOST_TEST(fault_of([](plan& all) { all.trees.push_back(all.trees[0]); }) ==
                "it has a tree of relays twice");
 }

@@ -93,6 +93,23 @@ BOOST_AUTO_TEST_CASE(what_is_wider_in_the_target_is_not_passed_on) {
     BOOST_TEST(trees_of_cast(data_type::f32, data_type::bf16) == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(replicas_take_turns_from_tensor_to_tensor) {
+    // Ranks 0 to 3 have four tensors of 32 bytes, each of which 40 others want.
+    shards have;
+    std::vector<shards> sources, targets(4);
+    for (std::string const key : {"a", "b", "c", "d"}) {
+        have.push_back(part(key, {8}, {{0}, {8}}));
+        targets.resize(targets.size() + 40, {have.back()});
+    }
+    sources.resize(4, have);
+    plan_options const how{.relays = true};
+    whole_problem const problem(sources, targets);
+    plan_problem const planned = problem();
+    plan_cost const cost = cost_of(plan_flows(planned, how), 164);
+    for (std::size_t rank = 0; rank < 4; ++rank)
+        BOOST_TEST(cost.by_process[rank].bytes_out == 32);
+}
+
 BOOST_AUTO_TEST_CASE(the_source_gives_one_copy_and_everybody_else_at_most_two) {
     plan_options const how{.relays = true};
     whole_problem const problem = one_to(7);

@@ -72,7 +72,7 @@ inline void open(mpi_job& all, mpi_group const& ranks, sorted_transfers sorted,
     transfers.sends = rotated_lanes(whole, sorted.to, sorted.relays_to, {ranks.rank(), 1, limit});
     transfers.receives =
         rotated_lanes(whole, sorted.from, sorted.relays_from, {ranks.rank(), -1, limit});
-    transfers.relayed = link_relays(transfers.sends, transfers.receives);
+    transfers.relayed = link_relays(whole, transfers.sends, transfers.receives);
     transfers.local = std::move(sorted.local);
     all.moving.emplace(ranks, all.bound(), std::move(transfers));
 }

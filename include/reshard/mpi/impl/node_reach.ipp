@@ -97,7 +97,17 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
     return lanes;
 }
 
-RESHARD_DECL std::size_t link_relays(std::vector<lane>& sends, std::vector<lane>& receives) {
+/// True where a chunk has, packet by packet, what another one is to pass on.
+inline bool brings(plan const& whole, chunk const& from, chunk const& to) {
+    auto const is_input = [&](packet const& in, packet const& out) {
+        relay const* const step = find_relay(whole.relays, out.transfer);
+        return step && step->input == in.transfer && in.region == out.region;
+    };
+    return std::ranges::equal(from.packets, to.packets, is_input) && from.regions == to.regions;
+}
+
+RESHARD_DECL std::size_t link_relays(plan const& whole, std::vector<lane>& sends,
+                                     std::vector<lane>& receives) {
     std::vector<lane*> by_tree; // a rank gets what a tree brings from one other
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
@@ -113,6 +123,12 @@ RESHARD_DECL std::size_t link_relays(std::vector<lane>& sends, std::vector<lane>
             fail(errc::bad_layout, "the plan has rank ", to.peer, " get ",
                  counted(to.chunks.size(), "chunk"), " from this rank, which gets ",
                  from ? from->chunks.size() : 0, " to pass on; make the plan anew");
+        if (!std::ranges::equal(from->chunks, to.chunks, [&](chunk const& in, chunk const& out) {
+                return brings(whole, in, out);
+            }))
+            fail(errc::bad_layout, "the plan has rank ", to.peer,
+                 " get other elements from this rank than this rank gets to pass on; make the plan "
+                 "anew");
         if (from->first_relayed == lane::not_relayed)
             from->first_relayed = std::exchange(count, count + from->chunks.size());
         to.first_relayed = from->first_relayed;
