@@ -10,7 +10,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 data=${RESHARD_TEST_DATA:-$here/../data}
 RESHARD_MPIEXEC=${RESHARD_MPIEXEC:-mpiexec --oversubscribe --bind-to none}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Open MPI's directory for a user goes when the last of his jobs ends, and another one may just begin.
+OMPI_MCA_orte_tmpdir_base=$(mktemp -d)
+export OMPI_MCA_orte_tmpdir_base
+trap 'rm -rf "$work" "$OMPI_MCA_orte_tmpdir_base"' EXIT
 cd "$work" || exit 1
 mkdir out # targets go here: what is in it later was written
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
