@@ -21,9 +21,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace tool {
@@ -202,9 +204,22 @@ std::size_t say_lost(source_spec const& source, plan_command const& options) {
     return lost.empty() ? 0 : say_warnings({lost});
 }
 
+/// The layout that is written takes the place of a file, but of none that is read.
+void check_relabelled(plan_command const& options) {
+    for (std::string const& read :
+         {options.files.source, options.files.target, options.files.program, options.network}) {
+        std::error_code ignored;
+        if (!options.relabelled.empty() &&
+            std::filesystem::equivalent(options.relabelled, read, ignored))
+            fail(errc::usage, options.relabelled,
+                 ": --write-layout would replace a file that is read here; give another path");
+    }
+}
+
 outcome plan_dry(plan_command const& options, bool as_json) {
     stopwatch const watch;
     detail::memory_watch const memory;
+    check_relabelled(options);
     source_spec const source = read_source(options.files.source, options.files.reading);
     job_files files = options.files;
     if (source.checkpoint && !options.no_objects)
@@ -220,9 +235,6 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     std::optional<relabelling> played;
     if (options.relabels)
         played = relabel(source, all, options);
-    if (!options.relabelled.empty())
-        detail::write_whole_file(options.relabelled,
-                                 detail::to_json(detail::table_of(*all.target)));
     dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
     run.played = std::move(played);
     if (run.files)
@@ -231,6 +243,9 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     run.planning_bytes = memory.most_bytes();
     if (!options.report.empty())
         write_page(options, source, all, run);
+    if (!options.relabelled.empty())
+        detail::write_whole_file(options.relabelled,
+                                 detail::to_json(detail::table_of(*all.target)));
     return as_json ? json_outcome(json_of(run, options.key_details))
                    : outcome{text_of(run, options) + planning_text(run)};
 }
@@ -277,7 +292,7 @@ void add_plan_options(CLI::App& command, plan_command& options) {
             "So many ranks share a node: of several that have the same, one on the same node gives "
             "it, and links between nodes are spared. With --relabel: a process plays a rank in the "
             "place of one on its own node; with --network: in place of the number in the file")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, 1 << 22));
     command
         .add_option("--picture", options.picture,
                     "Write a picture of who sends whom, of the rounds and, with --network, of the "

@@ -45,6 +45,13 @@ succeeds 1 plan --source have.json --target relabelled.json --relabel --json
 expects output "d['bytes_local'], d['relabelling']['process_of'], d['relabelling']['bytes_kept_before']" "(48, [0, 1, 2, 3], 48)"
 refuses 2 'write-layout requires --relabel' plan --source have.json --target want.json --write-layout other.json
 [ ! -e other.json ] || report "a layout was written without --relabel"
+for input in have.json ./want.json; do
+    cp $input before.json
+    refuses 2 "^$input: --write-layout would replace a file that is read here" plan --source have.json --target want.json --relabel --write-layout $input
+    cmp -s $input before.json || report "$input was replaced"
+done
+succeeds 1 plan --source have.json --target want.json --relabel --write-layout relabelled.json # replaces it
+refuses 2 'Value 0 not in range' plan --source have.json --target want.json --ranks-per-node 0
 
 mkdir model
 python3 "$here/support/write_safetensors.py" model/model.safetensors '{"w": {"dtype": "F32", "shape": [4, 3]}}'

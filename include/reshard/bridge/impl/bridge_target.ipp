@@ -221,10 +221,10 @@ RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
     return port;
 }
 
-/// Why a version does not come although there are newer ones.
-inline std::string numbers_fell(std::uint64_t had) {
-    return words("; its numbers are below the ", had,
-                 " of the source before: give it numbers_go_on or versions_before");
+/// Why a version does not come although there are new ones.
+inline std::string counts_anew(std::uint64_t had) {
+    return words("; it counts anew, and the source before had come to ", had,
+                 ": give it numbers_go_on or versions_before");
 }
 
 RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patience) {
@@ -249,7 +249,9 @@ RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patien
                      seconds_text(how_.deadline.seconds), " for version ", least,
                      "; the newest is ", newest, ", and its source, ",
                      state_of(session_->source(), session_->source_lives()),
-                     newest > 0 && newest < done_.version ? numbers_fell(done_.version) : "");
+                     taken_ == 0 && newest > 0 && newest <= done_.version
+                         ? counts_anew(done_.version)
+                         : "");
         }
     });
     seen.problem = encode(problem);
