@@ -73,10 +73,13 @@ for ranks in 1 3; do
     expects output "round(d['network']['seconds'], 6)" "61.5"
 done
 succeeds 1 plan --source have.json --target all.json --relays
+[ ! -s errors ] || report "it is noted that nothing is passed on"
 grep -q '^4 of the transfers, 4,000 bytes, are passed on by ranks that want the same$' output || report "relays are not said"
 # On the node of rank 0 nothing is passed on; 2 and 3 are on another one.
 succeeds 1 plan --source have.json --target all.json --relays --ranks-per-node 2 --json
 expects output "d['relays'], [r['bytes_out'] for r in d['by_rank']]" "(2, [4000, 0, 2000, 0])"
+succeeds 1 plan --source have.json --target all.json --relays --ranks-per-node 3
+grep -q '^note: --relays passes nothing on: ' errors || report "it is not noted that nothing is passed on"
 refuses 2 'memory-budget' plan --source have.json --target all.json --relays --memory-budget 1MB
 rows have.json 0 0 0 1
 # What has nothing to do takes no time.
