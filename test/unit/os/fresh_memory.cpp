@@ -87,7 +87,12 @@ std::string const plenty = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 5000";
 
 /// Takes this many pieces of memory, which is never touched.
 void take(std::size_t pieces, bool huge, detail::page_calls const& calls) {
-    detail::take_pages(nullptr, pieces * large_page, huge, calls, {});
+    std::size_t const bytes = pieces * large_page;
+    void* const memory =
+        ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    BOOST_REQUIRE(memory != MAP_FAILED);
+    detail::take_pages(static_cast<std::byte*>(memory), bytes, huge, calls, {});
+    ::munmap(memory, bytes);
 }
 
 } // namespace
