@@ -49,6 +49,16 @@ std::vector<link_strip> busiest_links(simulation const& run) {
     return strips;
 }
 
+std::vector<std::vector<std::string>> rows_of(std::vector<link_strip> const& links) {
+    std::vector<std::vector<std::string>> rows{{"link", "bytes", "busy", "utilisation", "least"}};
+    for (link_strip const& strip : links)
+        rows.push_back({name(strip.link), grouped(strip.link.bytes),
+                        duration_text(strip.link.busy_seconds),
+                        detail::percent_text(strip.link.utilisation),
+                        duration_text(strip.link.least_seconds)});
+    return rows;
+}
+
 std::string bound_text(simulated_plan const& one) {
     simulation const& run = one.run;
     std::string const text = "over " + one.file + ", " + counted(one.over.ranks_per_node, "rank") +
@@ -67,14 +77,12 @@ std::string text_of(simulated_plan const& one) {
     if (run.links.empty())
         return bound_text(one);
     constexpr std::size_t parts = 24;
-    std::vector<std::vector<std::string>> rows{
-        {"link", "bytes", "busy", "utilisation", "least", "over time"}};
-    for (link_strip const& strip : busiest_links(run))
-        rows.push_back(
-            {name(strip.link), grouped(strip.link.bytes), duration_text(strip.link.busy_seconds),
-             detail::percent_text(strip.link.utilisation), duration_text(strip.link.least_seconds),
-             "|" + strip_text(strip, parts) + "|"});
-    std::size_t const left_out = run.links.size() - (rows.size() - 1);
+    std::vector<link_strip> const links = busiest_links(run);
+    auto rows = rows_of(links);
+    rows[0].emplace_back("over time");
+    for (std::size_t i = 0; i < links.size(); ++i)
+        rows[i + 1].push_back("|" + strip_text(links[i], parts) + "|");
+    std::size_t const left_out = run.links.size() - links.size();
     return bound_text(one) + table(rows) +
            (left_out == 0 ? ""
                           : "  and " + counted(left_out, "link") +

@@ -28,6 +28,9 @@ struct simulated_plan {
 /// The links that have most to do, at most ten, the first of those that bound the plan in front.
 std::vector<reshard::link_strip> busiest_links(reshard::simulation const& run);
 
+/// What each of them does, a line each, below a line of names.
+std::vector<std::vector<std::string>> rows_of(std::vector<reshard::link_strip> const& links);
+
 /// How long it takes, and what bounds it, in sentences.
 std::string bound_text(simulated_plan const& one);
 

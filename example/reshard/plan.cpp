@@ -241,8 +241,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
         note_aliases(run.files->aliases);
     if (options.relays && run.cost.relays == 0)
         note("--relays passes nothing on: no two ranks on other nodes than its holders want the "
-             "same, "
-             "in the type in which it travels");
+             "same, in the type in which it travels");
     run.seconds = watch.seconds();
     run.planning_bytes = memory.most_bytes();
     if (!options.report.empty())

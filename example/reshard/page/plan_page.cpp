@@ -156,12 +156,6 @@ html rounds_part(shown_plan const& shown) {
 html network_part(simulated_plan const& one) {
     std::vector<link_strip> const links = busiest_links(one.run);
     std::string const height = svg_number(link_timelines_size(links.size()).y);
-    std::vector<std::vector<std::string>> rows{{"link", "bytes", "busy", "utilisation", "least"}};
-    for (link_strip const& strip : links)
-        rows.push_back({name(strip.link), grouped(strip.link.bytes),
-                        duration_text(strip.link.busy_seconds),
-                        detail::percent_text(strip.link.utilisation),
-                        duration_text(strip.link.least_seconds)});
     return element("p", html_text(bound_text(one)), "class=\"soft\"") +
            html{"<svg class=\"time\" role=\"img\" aria-label=\"the busiest links over the time\" "
                 "viewBox=\"0 0 700 " +
@@ -169,7 +163,7 @@ html network_part(simulated_plan const& one) {
                 draw_link_timelines(links, one.run.least_seconds(), {0, 0},
                                     one.run.links.size() - links.size()) +
                 "</svg>\n"} +
-           html_table("The busiest links", rows);
+           html_table("The busiest links", rows_of(links));
 }
 
 html by_rank_part(json::object const& document) {

@@ -33,12 +33,16 @@ inline double share_at(link_strip const& strip, double bytes_per_second) {
     return mean > 0 ? std::min(1.0, strip.link.utilisation * bytes_per_second / mean) : 0;
 }
 
-/// The mean of that from one time to another.
+/// How long an interval lasts between two times.
+inline double seconds_within(simulation::interval const& part, double begin, double end) {
+    return std::max(0.0, std::min(end, part.end) - std::max(begin, part.begin));
+}
+
+/// The mean of that share from one time to another.
 inline double mean_share(link_strip const& strip, double begin, double end) {
     double shares = 0;
     for (simulation::interval const& part : strip.link.timeline)
-        shares += share_at(strip, part.bytes_per_second) *
-                  std::max(0.0, std::min(end, part.end) - std::max(begin, part.begin));
+        shares += share_at(strip, part.bytes_per_second) * seconds_within(part, begin, end);
     return end > begin ? shares / (end - begin) : 0;
 }
 
@@ -55,9 +59,8 @@ inline std::vector<simulation::interval> drawn_timeline(link_strip const& strip)
     for (simulation::interval const& one : timeline) {
         auto const first = static_cast<std::size_t>(std::max(0.0, one.begin / part));
         for (std::size_t i = first; i < most && means[i].begin < one.end; ++i)
-            means[i].bytes_per_second += one.bytes_per_second / part *
-                                         std::max(0.0, std::min(one.end, means[i].end) -
-                                                           std::max(one.begin, means[i].begin));
+            means[i].bytes_per_second +=
+                one.bytes_per_second / part * seconds_within(one, means[i].begin, means[i].end);
     }
     return means;
 }
