@@ -43,6 +43,13 @@ struct relay_step {
     constexpr bool operator==(relay_step const&) const = default;
 };
 
+/// How many of the places behind `place` and before `last` each branch has; the last one may have
+/// fewer.
+constexpr std::uint32_t places_each(std::uint32_t place, std::uint32_t last,
+                                    std::uint32_t branches) {
+    return (last - place - 1 + branches - 1) / branches;
+}
+
 /// From whom taker `place` of `count` gets.
 ///
 /// What is behind a taker is divided among its branches, one range of neighbours each, so that few
@@ -56,7 +63,7 @@ constexpr relay_step step_of(std::uint32_t place, std::uint32_t count, std::uint
                           : relay_step{place - 1, place, count};
     relay_step step{relay_step::no_parent, 0, count};
     for (std::uint32_t at = 0; at != place;) {
-        std::uint32_t const each = (step.last - at - 1 + branches - 1) / branches;
+        std::uint32_t const each = places_each(at, step.last, branches);
         step.parent = at;
         at += 1 + (place - at - 1) / each * each;
         step.last = std::min(at + each, step.last);
@@ -113,7 +120,7 @@ constexpr holder_t sender_of(relay_tree const& tree, std::uint32_t place) {
 /// Calls `visit(place)` for those whom the taker at `place` passes to.
 constexpr void for_each_child(relay_tree const& tree, std::uint32_t place, auto&& visit) {
     std::uint32_t const last = step_of(tree, place).last;
-    std::uint32_t const each = (last - place - 1 + tree.branches - 1) / tree.branches;
+    std::uint32_t const each = places_each(place, last, tree.branches);
     for (std::uint32_t child = place + 1; child < last; child += each)
         visit(child);
 }
