@@ -8,10 +8,12 @@
 #include "held.hpp"
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
+#include "support/ranks_per_node.hpp"
 #include "support/says.hpp"
 
 /// \file
-/// Bytes that several ranks need are read by one of them, and reach all.
+/// Bytes that several ranks need are read by one of them, and reach all: those of a node, or, where
+/// they are passed on, those of all nodes.
 
 BOOST_AUTO_TEST_SUITE(storage_shared_reads)
 
@@ -40,7 +42,7 @@ std::vector<shard_descriptor> whole_tensors() {
 index_t const all_bytes = 3 * 39 * 40 / 2;
 
 /// How many bytes all ranks read that load each tensor whole.
-index_t bytes_read(checkpoint const& source, file_reads how, bool verify) {
+index_t bytes_read(checkpoint const& source, file_reads how, bool verify, bool relays = false) {
     std::vector<std::vector<std::byte>> memory;
     std::vector<stored_loop> loops;
     for (std::uint32_t i = 0; i < source.metadata().tensors.size(); ++i) {
@@ -51,12 +53,46 @@ index_t bytes_read(checkpoint const& source, file_reads how, bool verify) {
     }
     chunk_reader reader(source, verify);
     window_reads reads(source.metadata(), std::move(loops));
-    read_windows(world(), reader, reads, how);
+    read_windows(world(), reader, reads, how, relays);
     index_t all = 0;
     for (std::uint64_t const one : gather_values(world(), reader.bytes_read()))
         all += static_cast<index_t>(one);
     return all;
 }
+
+options relaying(bool verify = true) {
+    options asked = reading(file_reads::chosen, verify);
+    asked.relays = true;
+    asked.deadline = std::chrono::seconds(60);
+    return asked;
+}
+
+/// Files that a rank can read until it is told to refuse.
+class refusing_files : public system_files {
+public:
+    class file : public file_store::file {
+    public:
+        file(std::unique_ptr<file_store::file> real, bool const& refuses)
+            : real_(std::move(real)), refuses_(refuses) {}
+
+        file_store::identity facts() const override { return real_->facts(); }
+        void read(std::uint64_t position, std::span<std::byte> target) const override {
+            if (refuses_)
+                fail(errc::io, "rank ", world().rank(), " has lost its disk");
+            real_->read(position, target);
+        }
+
+    private:
+        std::unique_ptr<file_store::file> real_;
+        bool const& refuses_;
+    };
+
+    std::unique_ptr<file_store::file> open(std::filesystem::path const& path) const override {
+        return std::make_unique<file>(system_files::open(path), refuses);
+    }
+
+    bool refuses = false;
+};
 
 } // namespace
 
@@ -99,6 +135,86 @@ BOOST_AUTO_TEST_CASE(random_layouts_are_read_once) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_is_passed_on_is_read_once_by_all_nodes) {
+    shared_directory const directory;
+    save(world(), held(whole_tensors()).tensors(), directory / "all");
+    auto const saved = open_checkpoint(world(), directory / "all");
+    for (int const per_node : {1, 2, 3}) {
+        ranks_per_node_variable const told(std::to_string(per_node));
+        int const nodes = (world().size() + per_node - 1) / per_node;
+        for (bool const verify : {false, true}) {
+            if (nodes > 1)
+                BOOST_TEST(bytes_read(saved, file_reads::chosen, verify, true) == all_bytes);
+            BOOST_TEST(bytes_read(saved, file_reads::once, verify) == all_bytes * nodes);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(random_layouts_are_passed_on) {
+    shared_directory const directory;
+    for (unsigned seed = 1; seed <= 40; ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            ranks_per_node_variable const told(std::to_string(1 + seed % 3));
+            auto const tensors = random_tensors(seed);
+            auto const path = directory / std::to_string(seed);
+            auto const rank = static_cast<std::size_t>(world().rank());
+            held source(random_layout(tensors, world().size(), seed + 1000)[rank]);
+            held target(random_layout(tensors, world().size(), seed + 2000)[rank]);
+            save(world(), source.tensors(), path);
+            load(world(), open_checkpoint(world(), path), target.cleared().tensors(),
+                 relaying(seed % 2 == 0));
+            BOOST_TEST(target.wrong() == "");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(many_windows_of_a_tensor_are_passed_on_where_some_nodes_need_them) {
+    shared_directory const directory;
+    // More than two windows, which do not end where it does; ranks need different parts of it.
+    index_t const rows = 700, columns = 3001;
+    save(world(), held({whole_of("w", data_type::u8, {rows, columns})}).tensors(),
+         directory / "all");
+    auto const saved = open_checkpoint(world(), directory / "all");
+    index_t const me = world().rank(), size = world().size();
+    index_t const first = rows * me / (2 * size);
+    held part({shard_of("w", data_type::u8, {rows, columns}, {first, 1},
+                        {me == 1 ? 0 : rows - first, columns - 1})});
+    ranks_per_node_variable const told("1");
+    load(world(), saved, part.cleared().tensors(), relaying());
+    BOOST_TEST(part.wrong() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_cannot_read_what_it_passes_on_is_an_error_on_every_rank) {
+    shared_directory const directory;
+    save(world(), held(whole_tensors()).tensors(), directory / "all");
+    for (int const per_node : {1, 2})
+        for (int rank = 0; rank < world().size(); ++rank) {
+            if (world().size() % per_node != 0 && rank % per_node != 0)
+                continue; // the last node has no such rank, so none of them reads
+            ranks_per_node_variable const told(std::to_string(per_node));
+            auto const files = std::make_shared<refusing_files>();
+            auto const saved = open_checkpoint(world(), directory / "all", {.files = files});
+            files->refuses = rank == world().rank();
+            held all(whole_tensors());
+            BOOST_CHECK_EXCEPTION(load(world(), saved, all.tensors(), relaying()), error,
+                                  mentions(errc::io, "rank " + std::to_string(rank) + " has lost"));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(what_each_rank_reads_for_itself_is_not_passed_on) {
+    shared_directory const directory;
+    held all(whole_tensors());
+    save(world(), all.tensors(), directory / "all");
+    options direct = relaying();
+    direct.reads = file_reads::direct;
+    BOOST_CHECK_EXCEPTION(
+        load(world(), open_checkpoint(world(), directory / "all"), all.tensors(), direct), error,
+        mentions(errc::usage, "options.reads = direct"));
+    auto const mapped = open_checkpoint(world(), directory / "all", {.mapped = true});
+    BOOST_CHECK_EXCEPTION(load(world(), mapped, all.tensors(), relaying()), error,
+                          mentions(errc::usage, "is mapped"));
+}
+
 BOOST_AUTO_TEST_CASE(a_changed_chunk_is_an_error_on_every_rank) {
     shared_directory const directory;
     auto const path = directory / "all";
@@ -107,14 +223,15 @@ BOOST_AUTO_TEST_CASE(a_changed_chunk_is_an_error_on_every_rank) {
     auto const file = path / "model.safetensors";
     std::string bytes = read_file(file);
     for (std::size_t const from_end : {std::size_t{1}, std::size_t{1000}}) {
+        ranks_per_node_variable const told("2");
         std::string changed = bytes;
         changed[bytes.size() - from_end] ^= 1;
         meet();
         on_first_rank([&] { write_file(file, changed); });
         held all(whole_tensors());
-        BOOST_CHECK_EXCEPTION(
-            load(world(), open_checkpoint(world(), path), all.tensors(), reading(file_reads::once)),
-            error, mentions(errc::corrupt_file, "digest"));
+        for (options const& how : {reading(file_reads::once), relaying()})
+            BOOST_CHECK_EXCEPTION(load(world(), open_checkpoint(world(), path), all.tensors(), how),
+                                  error, mentions(errc::corrupt_file, "digest"));
         meet();
     }
 }

@@ -221,7 +221,11 @@ struct options {
     /// chunk, from their targets, in messages; see `plan_options::relays`. Nothing is passed on where
     /// `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one another; nor
     /// are tensors that are filled in rounds, and what ranks look up in a directory
-    /// (`gather_up_to`). A load takes none.
+    /// (`gather_up_to`).
+    ///
+    /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
+    /// from node to node. That is faster where all nodes together read files more slowly than one of
+    /// them sends.
     bool relays = false;
     /// Patterns of target keys whose shapes may differ from what the source has or the program
     /// yields (see `fit_shapes`): they are cropped, or extended with zeros.

@@ -117,12 +117,19 @@ constexpr holder_t sender_of(relay_tree const& tree, std::uint32_t place) {
     return place == 0 ? tree.source : tree.takers[step_of(tree, place).parent];
 }
 
-/// Calls `visit(place)` for those whom the taker at `place` passes to.
-constexpr void for_each_child(relay_tree const& tree, std::uint32_t place, auto&& visit) {
-    std::uint32_t const last = step_of(tree, place).last;
-    std::uint32_t const each = places_each(place, last, tree.branches);
+/// Calls `visit(child)` for the places to which taker `place` of `count` passes.
+///
+/// \pre as `step_of`
+constexpr void for_each_child(std::uint32_t place, std::uint32_t count, std::uint32_t branches,
+                              auto&& visit) {
+    std::uint32_t const last = step_of(place, count, branches).last;
+    std::uint32_t const each = places_each(place, last, branches);
     for (std::uint32_t child = place + 1; child < last; child += each)
         visit(child);
+}
+
+constexpr void for_each_child(relay_tree const& tree, std::uint32_t place, auto&& visit) {
+    for_each_child(place, static_cast<std::uint32_t>(tree.takers.size()), tree.branches, visit);
 }
 
 /// The relay of a transfer, or null.

@@ -20,16 +20,18 @@ namespace reshard::detail {
 /// Reads what the loops of this rank need.
 ///
 /// \throws error as `chunk_reader::read`
-inline void read_windows(solo const&, chunk_reader& reader, window_reads& reads, file_reads) {
+inline void read_windows(solo const&, chunk_reader& reader, window_reads& reads, file_reads,
+                         bool /*relays*/) {
     run(reader, reads);
 }
 
-/// The same of all ranks, as `how` says.
+/// The same of all ranks, as `how` says; with `relays`, what several nodes need is read once, see
+/// `read_relayed`.
 ///
-/// \par Collective every rank of the group, in the same order, with the same checkpoint and `how`
+/// \par Collective every rank of the group, in the same order, with the same checkpoint and options
 /// \throws error as `chunk_reader::read`, on every rank alike
 RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
-                               file_reads how);
+                               file_reads how, bool relays);
 
 } // namespace reshard::detail
 

@@ -9,10 +9,12 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -92,6 +94,46 @@ private:
     std::optional<shard_place> held_;
     std::vector<window_part> parts_; ///< of that shard, by window
 };
+
+/// A window, and which of several lists has it.
+struct listed_window {
+    window_run window;
+    std::uint32_t list = 0;
+};
+
+/// Calls `visit(window, entries)` for each window that any of some lists has, in the order of
+/// files: with all bytes that any of them needs, and a span of its `listed_window`s by list.
+void for_each_listed(window_reads const& reads, std::vector<std::vector<window_run>> const& lists,
+                     auto&& visit) {
+    std::vector<listed_window> sorted;
+    for (std::uint32_t list = 0; list < lists.size(); ++list)
+        for (window_run const& window : lists[list])
+            sorted.push_back({window, list});
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](listed_window const& a, listed_window const& b) {
+                         return reads.is_before(a.window, b.window);
+                     });
+    for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
+        window_run whole = sorted[first].window;
+        for (; last < sorted.size() && !reads.is_before(whole, sorted[last].window); ++last) {
+            byte_run const& bytes = sorted[last].window.bytes;
+            whole.bytes = {std::min(whole.bytes.begin, bytes.begin),
+                           std::max(whole.bytes.end, bytes.end)};
+        }
+        visit(std::as_const(whole), std::span(std::as_const(sorted)).subspan(first, last - first));
+    }
+}
+
+/// The windows that are not among some others.
+///
+/// \pre both are in the order of files
+RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,
+                                                     std::vector<window_run> const& windows,
+                                                     std::vector<window_run> const& others);
+
+/// The bytes that the largest of some windows has with whole chunks.
+RESHARD_DECL std::uint64_t most_bytes(chunk_reader const& reader,
+                                      std::span<window_run const> windows);
 
 /// Reads what the loops need, in the order of files, each run of bytes once.
 ///

@@ -27,7 +27,8 @@ inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
 /// Memory through which ranks of a node hand windows to one another.
 ///
 /// Each rank has two slots: one of them is filled in round `i`, while the other one may still be
-/// read as it was in round `i - 1`. So there is one meeting a round.
+/// read as it was in round `i - 1`. So there is one meeting a round. A slot has one window, or up
+/// to 32 small ones.
 class window_slots {
 public:
     /// \par Collective every rank of the node, in the same order
@@ -45,12 +46,15 @@ public:
         return head(rank, round) + head_bytes;
     }
 
-    /// Says whether this rank could fill its slot; others see it when they have met.
-    void set_filled(std::size_t round, bool is_filled) const {
-        state(own(), round).store(is_filled, std::memory_order_relaxed);
+    std::byte* own_slot(std::size_t round) const { return slot(own(), round); }
+
+    /// Says which windows of its slot this rank could fill, as bits; others see it when they have
+    /// met.
+    void set_filled(std::size_t round, std::uint32_t windows) const {
+        state(own(), round).store(windows, std::memory_order_relaxed);
     }
-    bool is_filled(std::size_t rank, std::size_t round) const {
-        return state(rank, round).load(std::memory_order_relaxed) != 0;
+    bool is_filled(std::size_t rank, std::size_t round, std::size_t window = 0) const {
+        return (state(rank, round).load(std::memory_order_relaxed) >> window & 1) != 0;
     }
 
     /// Returns when all ranks of the node have called it.

@@ -185,7 +185,7 @@ void read_all(group auto const& world, checkpoint const& source, bound_plan cons
     chunk_reader reader(source, how.verify);
     std::optional<window_reads> reads;
     agree_on(world, [&] { reads.emplace(source.metadata(), loops_of(bound)); });
-    read_windows(world, reader, *reads, how.reads);
+    read_windows(world, reader, *reads, how.reads, how.relays);
     agree_on(world, [&] { reader.check_unchanged(); });
 }
 
@@ -195,10 +195,16 @@ inline void check_load(checkpoint const& source, target_tensors const& want, opt
                                  ? without_twins(want.tensors, source.metadata().aliases)
                                  : want.tensors;
     reshard::detail::check_memory({}, {&apart, 1});
-    if (how.allocate || how.release || how.memory_budget != any_budget || how.cache || how.relays)
+    if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
         fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
-             " has no rounds, keeps no plans and passes nothing on; leave options.allocate, "
-             "release, memory_budget, cache and relays out");
+             " has no rounds and keeps no plans; leave options.allocate, release, memory_budget "
+             "and cache out");
+    if (how.relays && (how.reads == file_reads::direct || source.is_mapped()))
+        fail(errc::usage, "options.relays passes on what one rank has read, and ",
+             source.is_mapped()
+                 ? "a checkpoint that is mapped is not read; open it without `mapped`"
+                 : "with options.reads = direct each rank reads for itself",
+             ", or leave options.relays out");
 }
 
 /// \par Collective every rank of the group, in the same order

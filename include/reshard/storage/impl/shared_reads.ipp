@@ -7,13 +7,13 @@
 
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/sparse_exchange.hpp>
+#include <reshard/storage/relayed_reads.hpp>
 #include <reshard/storage/united_files.hpp>
 #include <reshard/storage/window_slots.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <span>
@@ -22,6 +22,12 @@
 #include <vector>
 
 namespace reshard::detail {
+
+/// Keeps what went wrong first.
+inline void keep_first(local_error& problem, local_error other) {
+    if (!problem)
+        problem = std::move(other);
+}
 
 /// Less is not worth the shared memory.
 inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
@@ -32,36 +38,17 @@ inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
 inline std::vector<window_run> shared_windows(chunk_reader const& reader, window_reads const& reads,
                                               std::vector<std::vector<window_run>> const& all,
                                               file_reads how) {
-    std::vector<window_run> sorted;
-    for (std::vector<window_run> const& some : all)
-        sorted.insert(sorted.end(), some.begin(), some.end());
-    std::stable_sort(sorted.begin(), sorted.end(), [&](window_run const& a, window_run const& b) {
-        return reads.is_before(a, b);
-    });
     std::vector<window_run> shared;
-    for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
-        window_run whole = sorted[first];
+    for_each_listed(reads, all, [&](window_run const& whole, auto const& entries) {
         std::uint64_t alone = 0; // what ranks read that do not share
-        for (; last < sorted.size() && !reads.is_before(sorted[first], sorted[last]); ++last) {
-            byte_run const& bytes = sorted[last].bytes;
-            alone += reader.whole_chunks(whole.place, bytes).size();
-            whole.bytes = {std::min(whole.bytes.begin, bytes.begin),
-                           std::max(whole.bytes.end, bytes.end)};
-        }
+        for (listed_window const& one : entries)
+            alone += reader.whole_chunks(one.window.place, one.window.bytes).size();
         std::uint64_t const once = reader.whole_chunks(whole.place, whole.bytes).size();
         bool const is_saving = how == file_reads::once ? alone > once : alone > once * 5 / 4;
         if (is_saving && once <= most_slot_bytes)
             shared.push_back(whole);
-    }
+    });
     return shared;
-}
-
-/// The bytes that the largest of some windows has with whole chunks.
-inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run const> windows) {
-    std::uint64_t most = 0;
-    for (window_run const& window : windows)
-        most = std::max(most, reader.whole_chunks(window.place, window.bytes).size());
-    return most;
 }
 
 /// Reads the shared windows, in rounds: rank `r` of `size` those of the `r`-th part of them.
@@ -96,17 +83,6 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
         }
     }
     return problem;
-}
-
-/// The windows of this rank that are not among the shared ones.
-inline std::vector<window_run> own_windows(window_reads const& reads,
-                                           std::vector<window_run> const& mine,
-                                           std::vector<window_run> const& shared) {
-    std::vector<window_run> own;
-    std::set_difference(
-        mine.begin(), mine.end(), shared.begin(), shared.end(), std::back_inserter(own),
-        [&](window_run const& a, window_run const& b) { return reads.is_before(a, b); });
-    return own;
 }
 
 /// Where windows are read together: the ranks of a node, the windows, and slots for them.
@@ -260,12 +236,12 @@ inline void read_united(mpi_group const& world, united_files const& files, chunk
                 wanted.push_back(window);
         }
     });
-    auto other = read_from_others(world, files, reader, reads, wanted);
-    agree(world, problem ? problem : other);
+    keep_first(problem, read_from_others(world, files, reader, reads, wanted));
+    agree(world, problem);
 }
 
 RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
-                               file_reads how) {
+                               file_reads how, bool relays) {
     if (world.size() == 1)
         return run(reader, reads);
     std::vector<window_run> mine;
@@ -274,18 +250,19 @@ RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, win
     });
     if (auto const files = united(reader.source()))
         return read_united(world, *files, reader, reads, mine);
+    local_error problem;
+    if (relays)
+        problem = read_relayed(world, reader, reads, mine);
     node_windows shared{{world, {}}, {}, nullptr};
     if (is_worth_sharing(world, reader, mine, how))
         shared = share_windows(world, reader, reads, mine, how);
-    local_error problem = attempt([&] {
-        for (window_run const& window : own_windows(reads, mine, shared.windows))
-            reads.run(window, window.bytes, reader.read(window.place, window.bytes));
-    });
-    if (shared.slots) {
-        auto other = read_shared(shared.node.group, *shared.slots, reader, reads, shared.windows);
-        if (!problem)
-            problem = std::move(other);
-    }
+    keep_first(problem, attempt([&] {
+                   for (window_run const& window : windows_without(reads, mine, shared.windows))
+                       reads.run(window, window.bytes, reader.read(window.place, window.bytes));
+               }));
+    if (shared.slots)
+        keep_first(problem,
+                   read_shared(shared.node.group, *shared.slots, reader, reads, shared.windows));
     agree(world, problem);
 }
 

@@ -8,6 +8,7 @@
 #include <reshard/copy/cut_loop.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -101,6 +102,24 @@ RESHARD_DECL void window_reads::run(window_run const& window, byte_run held,
         loop.source_offset -= static_cast<index_t>(held.begin) * 8 / bits(whole.conversion.source);
         detail::run(prepare(loop, whole.conversion, how_), bytes, whole.target);
     }
+}
+
+RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,
+                                                     std::vector<window_run> const& windows,
+                                                     std::vector<window_run> const& others) {
+    std::vector<window_run> left;
+    std::set_difference(
+        windows.begin(), windows.end(), others.begin(), others.end(), std::back_inserter(left),
+        [&](window_run const& a, window_run const& b) { return reads.is_before(a, b); });
+    return left;
+}
+
+RESHARD_DECL std::uint64_t most_bytes(chunk_reader const& reader,
+                                      std::span<window_run const> windows) {
+    std::uint64_t most = 0;
+    for (window_run const& window : windows)
+        most = std::max(most, reader.whole_chunks(window.place, window.bytes).size());
+    return most;
 }
 
 RESHARD_DECL void run(chunk_reader& reader, window_reads& reads) {
