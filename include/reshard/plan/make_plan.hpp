@@ -124,6 +124,7 @@ private:
         });
     }
 
+    /// The number in `list` of what the finder has by another one; `get()` is added the first time.
     static constexpr std::uint32_t listed(std::uint32_t number, std::vector<std::uint32_t>& numbers,
                                           auto& list, auto&& get) {
         if (number >= numbers.size())
