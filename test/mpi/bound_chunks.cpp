@@ -133,6 +133,14 @@ BOOST_FIXTURE_TEST_CASE(chunks_go_by_their_number_and_then_by_lane, rows_fixture
     BOOST_TEST(peers(all.sends({all.to(1, 16), {5, {}}, all.to(2)})) == "1:16 2:48 1:16 1:16");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_lane_that_is_passed_on_begins_later, rows_fixture) {
+    lane late = all.to(2, 16);
+    late.first_turn = 1;
+    BOOST_TEST(peers(all.sends({late, all.to(1, 32)})) == "1:32 2:16 1:16 2:16 2:16");
+    late.first_turn = 3; // turn 2 has no chunk
+    BOOST_TEST(peers(all.sends({late, all.to(1, 32)})) == "1:32 1:16 2:16 2:16 2:16");
+}
+
 BOOST_FIXTURE_TEST_CASE(lanes_without_chunks_are_nothing, rows_fixture) {
     BOOST_TEST(all.sends({}).chunks.empty());
     BOOST_TEST(all.receives({{1, {}}, {2, {}}}).chunks.empty());

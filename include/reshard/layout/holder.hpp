@@ -13,6 +13,13 @@ namespace reshard {
 /// Whoever holds a shard: a rank of a layout, or a file of a checkpoint, counted from 0.
 using holder_t = std::uint32_t;
 
+namespace detail {
+
+/// Nobody: whoever gives zeros.
+inline constexpr holder_t no_holder = 0xffffffff;
+
+} // namespace detail
+
 } // namespace reshard
 
 #endif

@@ -159,29 +159,36 @@ private:
 
     static byte_place place_of(memory_place const& place, box const& region, data_type dtype);
 
+    /// When a chunk of a lane has its turn.
+    struct chunk_turn {
+        std::size_t turn = 0;
+        lane const* from = nullptr;
+        std::size_t number = 0;
+    };
+
     /// The first chunk of every lane, then the second, and so on: no peer waits until another is
     /// served.
     template <class Byte, class End>
     bound_chunks<Byte> bind(std::vector<lane> const& lanes, End const& end) const {
         bound_chunks<Byte> bound;
-        std::size_t longest = 0;
+        std::vector<chunk_turn> turns;
         std::size_t packets = 0;
-        for (lane const& one : lanes) {
-            longest = std::max(longest, one.first_turn + one.chunks.size());
-            for (chunk const& part : one.chunks)
-                packets += part.packets.size() > 1 || !may_be_direct_ ? part.packets.size() : 0;
-        }
+        for (lane const& one : lanes)
+            for (std::size_t i = 0; i < one.chunks.size(); ++i) {
+                turns.push_back({one.first_turn + i, &one, i});
+                std::size_t const count = one.chunks[i].packets.size();
+                packets += count > 1 || !may_be_direct_ ? count : 0;
+            }
+        std::ranges::stable_sort(turns, {}, &chunk_turn::turn);
         bound.packets.reserve(packets);
-        for (std::size_t turn = 0; turn < longest; ++turn)
-            for (lane const& one : lanes)
-                if (std::size_t const i = turn - one.first_turn;
-                    turn >= one.first_turn && i < one.chunks.size()) {
-                    bound.chunks.push_back({one.peer, static_cast<int>(one.chunks[i].bytes),
-                                            nullptr, bound.packets.size(), bound.packets.size()});
-                    if (one.first_relayed != lane::not_relayed)
-                        bound.chunks.back().relayed = one.first_relayed + i;
-                    bind_chunk(one.chunks[i], end, bound);
-                }
+        bound.chunks.reserve(turns.size());
+        for (auto const& [turn, from, i] : turns) {
+            bound.chunks.push_back({from->peer, static_cast<int>(from->chunks[i].bytes), nullptr,
+                                    bound.packets.size(), bound.packets.size()});
+            if (from->first_relayed != lane::not_relayed)
+                bound.chunks.back().relayed = from->first_relayed + i;
+            bind_chunk(from->chunks[i], end, bound);
+        }
         return bound;
     }
 

@@ -96,8 +96,8 @@ public:
     /// The tree of flows that are relayed, by its number.
     ///
     /// \pre `for_each` has named it
-    constexpr detail::relay_tree const& tree(std::uint32_t number) const {
-        return relays_.tree(number);
+    constexpr detail::relay_tree tree(std::uint32_t number) const {
+        return relays_.trees()[number];
     }
 
     /// What sources send, by who could send it.
@@ -167,7 +167,7 @@ private:
     /// A flow of a tree: from the taker that passes it on, unless it is the first.
     constexpr detail::flow relayed_flow(detail::relay_place const& at, holder_t taker,
                                         index_t bytes, bool is_rest) const {
-        return {options_.process_of(sender_of(relays_.tree(at.tree), at.place)),
+        return {options_.process_of(sender_of(tree(at.tree), at.place)),
                 taker,
                 bytes,
                 1,

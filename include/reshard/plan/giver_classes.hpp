@@ -255,16 +255,13 @@ private:
             senders.push_back(giver.process);
             digest.add(std::uint64_t{giver.process});
         }
-        load_numbers_.make_room(result_.loads.size());
-        auto& slot = load_numbers_.find(digest.value(), [&](std::uint32_t number) {
-            return result_.loads[number].senders == senders &&
-                   result_.loads[number].leaves_node == possible.leaves_node;
+        std::uint32_t const number = load_numbers_.number(digest.value(), [&](std::uint32_t known) {
+            return result_.loads[known].senders == senders &&
+                   result_.loads[known].leaves_node == possible.leaves_node;
         });
-        if (slot.number == class_table::none) {
-            slot = {digest.value(), static_cast<std::uint32_t>(result_.loads.size())};
+        if (number == result_.loads.size())
             result_.loads.push_back({std::move(senders), 0, possible.leaves_node});
-        }
-        return slot.number;
+        return number;
     }
 
     relay_finder* relays_;

@@ -88,7 +88,7 @@ private:
     /// Lists a transfer of a tree, and those by which takers in the scope pass on what it brings. One
     /// that such a taker passes on is listed with that taker's.
     constexpr void list_relayed(transfer entry, relay_place const& at) {
-        relay_tree const& tree = relays_.tree(at.tree);
+        relay_tree const tree = relays_.trees()[at.tree];
         bool const is_listed = at.is_passed_on()
                                    ? !scope_.targets.contains(sender_of(tree, at.place)) &&
                                          scope_.targets.contains(entry.target_holder)
@@ -114,14 +114,26 @@ private:
     }
 
     /// The number in the plan of a tree that the finder has by another one.
-    constexpr std::uint32_t listed_tree(std::uint32_t tree) {
-        if (tree >= tree_numbers_.size())
-            tree_numbers_.resize(tree + 1, not_listed);
-        if (tree_numbers_[tree] == not_listed) {
-            tree_numbers_[tree] = static_cast<std::uint32_t>(result_.trees.size());
-            result_.trees.push_back(relays_.tree(tree));
+    constexpr std::uint32_t listed_tree(std::uint32_t number) {
+        return listed(number, tree_numbers_, result_.trees.trees, [&] {
+            stored_tree tree = relays_.trees().trees[number];
+            std::vector<holder_t> const& takers = relays_.trees().lists[tree.list];
+            tree.list =
+                listed(tree.list, list_numbers_, result_.trees.lists, [&] { return takers; });
+            return tree;
+        });
+    }
+
+    /// The number in `list` of what the finder has by another one; `get()` is added the first time.
+    static constexpr std::uint32_t listed(std::uint32_t number, std::vector<std::uint32_t>& numbers,
+                                          auto& list, auto&& get) {
+        if (number >= numbers.size())
+            numbers.resize(number + 1, not_listed);
+        if (numbers[number] == not_listed) {
+            numbers[number] = static_cast<std::uint32_t>(list.size());
+            list.push_back(get());
         }
-        return tree_numbers_[tree];
+        return numbers[number];
     }
 
     /// Brings the transfers of one tensor into the order of its target shards, and of its relays.
@@ -164,7 +176,8 @@ private:
     plan_scope const& scope_;
     giver_finder const& givers_;
     relay_finder& relays_;
-    std::vector<std::uint32_t> tree_numbers_; ///< by number of the finder
+    std::vector<std::uint32_t> tree_numbers_; ///< by number of the finder, here and below
+    std::vector<std::uint32_t> list_numbers_;
     plan result_;
 };
 

@@ -19,13 +19,6 @@
 
 namespace reshard {
 
-namespace detail {
-
-/// The source holder of a transfer that needs none: zeros.
-inline constexpr holder_t no_holder = 0xffffffff;
-
-} // namespace detail
-
 /// What one holder gives another of one source tensor for one target tensor: 32 bytes of numbers.
 struct transfer {
     holder_t source_holder =
@@ -60,7 +53,7 @@ struct plan {
     std::vector<detail::pattern> patterns;
     std::vector<detail::cast_chain> chains;
     std::vector<transfer> transfers;
-    std::vector<detail::relay_tree> trees = {};
+    detail::relay_trees trees = {};
     std::vector<detail::relay> relays = {}; ///< by transfer; others come from their source directly
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -148,7 +141,7 @@ constexpr char const* relay_fault(plan const& whole, relay const& step) {
         return "of a transfer that there is not";
     if (step.tree >= whole.trees.size())
         return "of a tree that there is not";
-    std::vector<holder_t> const& takers = whole.trees[step.tree].takers;
+    relay_takers const takers = whole.trees[step.tree].takers;
     if (step.place >= takers.size() ||
         takers[step.place] != whole.transfers[step.transfer].target_holder)
         return "to a holder that is not at its place";
@@ -157,23 +150,6 @@ constexpr char const* relay_fault(plan const& whole, relay const& step) {
     if (step.input != relay::no_input && !has_input(whole, step))
         return "of what its input does not bring";
     return nullptr;
-}
-
-/// What keeps the trees of a plan from being some, or nothing.
-constexpr char const* tree_fault(std::vector<relay_tree> trees) {
-    for (relay_tree const& tree : trees) {
-        if (tree.branches == 0 || tree.branches > tree.takers.size())
-            return "a tree of relays with no branches, or more than takers";
-        std::vector<holder_t> all = tree.takers;
-        all.push_back(tree.source);
-        all.push_back(no_holder);
-        std::sort(all.begin(), all.end());
-        if (std::adjacent_find(all.begin(), all.end()) != all.end())
-            return "a tree of relays with a holder twice, or with none";
-    }
-    std::sort(trees.begin(), trees.end());
-    return std::adjacent_find(trees.begin(), trees.end()) == trees.end() ? nullptr
-                                                                         : "a tree of relays twice";
 }
 
 /// \throws error with errc::bad_layout

@@ -6,6 +6,7 @@
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/givers.hpp>
 #include <reshard/plan/target_boxes.hpp>
+#include <reshard/plan/tree_table.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,8 +25,8 @@ struct relay_place {
     shard_part giver;
     std::uint32_t tree = 0;
     std::uint32_t place = 0;
-    std::uint32_t box = 0;  ///< of the target, as `target_boxes` numbers it
-    std::uint32_t kept = 0; ///< where the finder has the shards of all takers
+    std::uint32_t box = 0;    ///< of the target, as `target_boxes` numbers it
+    std::uint32_t takers = 0; ///< where the finder has their shards
 
     constexpr bool is_passed_on() const { return place > 0; }
 };
@@ -47,18 +48,20 @@ public:
           options_(options),
           sources_(sources),
           targets_(targets),
-          turns_(turns) {
+          turns_(turns),
+          trees_(options) {
         if (!options.relays || options.shared_sources)
             return;
         boxes_ = std::vector<std::optional<target_boxes>>(targets.representatives().size());
         chunks_ = chunks_of_holder();
     }
 
-    constexpr relay_tree const& tree(std::uint32_t number) const { return trees_[number]; }
+    /// All that were found so far, by number.
+    constexpr relay_trees const& trees() const { return trees_.trees(); }
 
     /// The shard of the taker at `place` in the tree where another one of its takers was found.
     constexpr shard_part part_of(relay_place const& found, std::uint32_t place) const {
-        return known_[found.kept].takers[place];
+        return part_of(found.takers, trees()[found.tree].takers[place]);
     }
 
     /// True where a taker gives that cut of a tensor, not the source.
@@ -82,17 +85,18 @@ public:
         shard_index const& index = sources_.of(source);
         std::size_t const turn =
             in_turn(turns_.first(tensor) + std::uint64_t{box}, index.replicas(at.source_box));
-        std::uint32_t const kept =
-            find_tree({sources_.kinds().spread(source), at.source_box, targets_.spread(tensor), box,
-                       static_cast<std::uint32_t>(turn)},
-                      source, tensor);
-        known_tree const& known = known_[kept];
-        auto const place = std::lower_bound(known.places.begin(), known.places.end(),
-                                            std::pair{at.target_shard, std::uint32_t{0}});
-        if (place == known.places.end() || place->first != at.target_shard)
+        known_tree const& known =
+            known_[find_tree({sources_.kinds().spread(source), at.source_box,
+                              targets_.spread(tensor), box, static_cast<std::uint32_t>(turn)},
+                             source, tensor)];
+        if (known.number == tree_table::none)
             return std::nullopt;
-        return relay_place{index.replica(at.source_box, turn), known.number, place->second, box,
-                           kept};
+        holder_t const holder = target.shards.holder(at.target_shard);
+        auto const place = trees_.place_in_tree(known.number, holder);
+        if (!place || part_of(known.takers, holder).shard != at.target_shard)
+            return std::nullopt;
+        return relay_place{index.replica(at.source_box, turn), known.number, *place, box,
+                           known.takers};
     }
 
 private:
@@ -114,16 +118,17 @@ private:
 
     struct known_tree {
         tree_key key;
-        std::uint32_t number = 0;
-        std::vector<shard_part> takers;                              ///< by place
-        std::vector<std::pair<std::uint32_t, std::uint32_t>> places; ///< by target shard
+        std::uint32_t takers = 0;
+        std::uint32_t number = tree_table::none;
     };
 
-    /// Who wants a box.
-    struct taker {
-        holder_t process = 0;
-        shard_part part;
-        holder_t holder = 0;
+    using spread_box = std::pair<std::uint32_t, std::uint32_t>; ///< of the target
+
+    /// Who wants a box, whoever gives it: of each process the first.
+    struct box_takers {
+        spread_box box;
+        std::uint32_t list = 0;
+        std::vector<shard_part> parts; ///< as in the list
     };
 
     /// \pre relays are asked for
@@ -157,80 +162,60 @@ private:
         return elements;
     }
 
-    /// Where a tree is kept, perhaps an empty one.
+    /// Where a tree is kept, perhaps none.
     constexpr std::uint32_t find_tree(tree_key const& key, key_id source, std::uint32_t tensor) {
-        std::uint64_t const digest = digest_of_all(key.source_spread, key.source_box,
-                                                   key.target_spread, key.target_box, key.turn);
-        known_numbers_.make_room(known_.size());
-        auto& slot = known_numbers_.find(
-            digest, [&](std::uint32_t number) { return known_[number].key == key; });
-        if (slot.number == class_table::none) {
-            slot = {digest, static_cast<std::uint32_t>(known_.size())};
-            known_.push_back(make_tree(key, source, tensor));
-        }
-        return slot.number;
+        std::uint32_t const found =
+            known_numbers_.number(digest_of_all(key.source_spread, key.source_box,
+                                                key.target_spread, key.target_box, key.turn),
+                                  [&](std::uint32_t known) { return known_[known].key == key; });
+        if (found < known_.size())
+            return found;
+        std::uint32_t const takers = find_takers(key, tensor);
+        holder_t const giver = problem_.sources[source].shards.holder(
+            sources_.of(source).replica(key.source_box, key.turn).shard);
+        known_.push_back({key, takers,
+                          trees_.add_tree(giver, takers_[takers].list,
+                                          nodes_of(source, key.source_box), chunks_)});
+        return found;
     }
 
-    constexpr known_tree make_tree(tree_key const& key, key_id source, std::uint32_t tensor) {
-        std::vector<taker> takers = far_takers(key, source, tensor);
-        known_tree result{key, 0, {}, {}};
-        if (takers.size() < 2)
-            return result;
-        relay_tree tree{problem_.sources[source].shards.holder(
-                            sources_.of(source).replica(key.source_box, key.turn).shard),
-                        {},
-                        branches_for(takers.size(), chunks_)};
-        std::rotate(takers.begin(),
-                    std::upper_bound(takers.begin(), takers.end(), options_.process_of(tree.source),
-                                     [](holder_t a, taker const& b) { return a < b.process; }),
-                    takers.end());
-        for (std::uint32_t i = 0; i < takers.size(); ++i) {
-            tree.takers.push_back(takers[i].holder);
-            result.takers.push_back(takers[i].part);
-            result.places.push_back({takers[i].part.shard, i});
-        }
-        std::sort(result.places.begin(), result.places.end());
-        result.number = tree_number(std::move(tree));
-        return result;
+    constexpr std::uint32_t find_takers(tree_key const& key, std::uint32_t tensor) {
+        std::pair const box{key.target_spread, key.target_box};
+        std::uint32_t const found = takers_numbers_.number(
+            digest_of_all(box), [&](std::uint32_t known) { return takers_[known].box == box; });
+        if (found == takers_.size())
+            takers_.push_back(takers_of(box, tensor));
+        return found;
     }
 
-    /// A tree by which other boxes go as well has one number.
-    constexpr std::uint32_t tree_number(relay_tree tree) {
-        hasher digest;
-        digest.add(std::uint64_t{tree.source});
-        for (holder_t const holder : tree.takers)
-            digest.add(std::uint64_t{holder});
-        tree_numbers_.make_room(trees_.size());
-        auto& slot = tree_numbers_.find(
-            digest.value(), [&](std::uint32_t number) { return trees_[number] == tree; });
-        if (slot.number == class_table::none) {
-            slot = {digest.value(), static_cast<std::uint32_t>(trees_.size())};
-            trees_.push_back(std::move(tree));
-        }
-        return slot.number;
-    }
-
-    /// By process, each once.
-    constexpr std::vector<taker> far_takers(tree_key const& key, key_id source,
-                                            std::uint32_t tensor) {
-        std::vector<holder_t> const near = nodes_of(source, key.source_box);
-        std::vector<taker> takers;
-        boxes_of(tensor).for_each_holder(key.target_box, [&](shard_part part) {
-            holder_t const holder = problem_.targets[tensor].shards.holder(part.shard);
-            if (!std::binary_search(near.begin(), near.end(), options_.node_of(holder)))
-                takers.push_back({options_.process_of(holder), part, holder});
+    constexpr box_takers takers_of(spread_box const& box, std::uint32_t tensor) {
+        tensor_shards const& shards = problem_.targets[tensor].shards;
+        std::vector<shard_part> parts;
+        boxes_of(tensor).for_each_holder(box.second,
+                                         [&](shard_part part) { parts.push_back(part); });
+        auto const process = [&](shard_part part) {
+            return options_.process_of(shards.holder(part.shard));
+        };
+        std::sort(parts.begin(), parts.end(), [&](shard_part a, shard_part b) {
+            return std::pair{process(a), a.shard} < std::pair{process(b), b.shard};
         });
-        std::sort(takers.begin(), takers.end(), [](taker const& a, taker const& b) {
-            return std::pair{a.process, a.part.shard} < std::pair{b.process, b.part.shard};
-        });
-        takers.erase(
-            std::unique(takers.begin(), takers.end(),
-                        [](taker const& a, taker const& b) { return a.process == b.process; }),
-            takers.end());
-        return takers;
+        parts.erase(
+            std::unique(parts.begin(), parts.end(),
+                        [&](shard_part a, shard_part b) { return process(a) == process(b); }),
+            parts.end());
+        std::vector<holder_t> holders;
+        for (shard_part const part : parts)
+            holders.push_back(shards.holder(part.shard));
+        return {box, trees_.add_list(std::move(holders)), std::move(parts)};
     }
 
-    /// The nodes of those that hold a box.
+    /// The shard of one of the takers of a box.
+    constexpr shard_part part_of(std::uint32_t takers, holder_t holder) const {
+        box_takers const& all = takers_[takers];
+        return all.parts[trees_.place_in_list(all.list, holder)];
+    }
+
+    /// The nodes of those that hold a box, each once.
     constexpr std::vector<holder_t> nodes_of(key_id source, std::uint32_t source_box) const {
         std::vector<holder_t> nodes;
         shard_index const& index = sources_.of(source);
@@ -238,6 +223,7 @@ private:
             nodes.push_back(options_.node_of(
                 problem_.sources[source].shards.holder(index.replica(source_box, i).shard)));
         std::sort(nodes.begin(), nodes.end());
+        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
         return nodes;
     }
 
@@ -250,8 +236,9 @@ private:
     std::vector<std::optional<target_boxes>> boxes_; ///< by kind of targets; none without relays
     class_table known_numbers_;
     std::vector<known_tree> known_;
-    class_table tree_numbers_;
-    std::vector<relay_tree> trees_;
+    class_table takers_numbers_;
+    std::vector<box_takers> takers_;
+    tree_table trees_;
 };
 
 } // namespace reshard::detail

@@ -4,7 +4,7 @@
 #define RESHARD_PLAN_RELAYS_HPP
 
 #include <reshard/core/members.hpp>
-#include <reshard/layout/holder.hpp>
+#include <reshard/plan/relay_trees.hpp>
 
 #include <boost/assert.hpp>
 
@@ -17,20 +17,6 @@
 /// Who passes on what: the way of elements that several holders want from one.
 
 namespace reshard::detail {
-
-/// Holders that want the same elements from one source. The first gets them from the source, and
-/// each of the others from one before it, which passes on what has arrived.
-struct relay_tree {
-    holder_t source = 0;
-    std::vector<holder_t> takers; ///< holders of the target, those of a node one behind the other
-    std::uint32_t branches = 1;   ///< the most that a taker passes to; 1: the tree is a chain
-
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.source, self.takers, self.branches);
-    }
-
-    constexpr auto operator<=>(relay_tree const&) const = default;
-};
 
 /// Where a taker stands in its tree.
 struct relay_step {
@@ -109,7 +95,7 @@ struct relay {
 };
 
 constexpr relay_step step_of(relay_tree const& tree, std::uint32_t place) {
-    return step_of(place, static_cast<std::uint32_t>(tree.takers.size()), tree.branches);
+    return step_of(place, tree.takers.size(), tree.branches);
 }
 
 /// Who gives to the taker at a place.
@@ -129,7 +115,7 @@ constexpr void for_each_child(std::uint32_t place, std::uint32_t count, std::uin
 }
 
 constexpr void for_each_child(relay_tree const& tree, std::uint32_t place, auto&& visit) {
-    for_each_child(place, static_cast<std::uint32_t>(tree.takers.size()), tree.branches, visit);
+    for_each_child(place, tree.takers.size(), tree.branches, visit);
 }
 
 /// The relay of a transfer, or null.

@@ -23,9 +23,21 @@ struct equal_classes {
     std::vector<std::uint32_t> representative; ///< by class: one of its things
 };
 
-/// A hash table of classes by the digest of their things, small where there are few classes.
+/// Numbers classes in the order in which they come: a hash table by the digest of their things,
+/// small where there are few classes.
 class class_table {
 public:
+    /// The number of the class of that digest for which `is_it(number)`; the next one where there is
+    /// none.
+    constexpr std::uint32_t number(std::uint64_t digest, auto&& is_it) {
+        make_room();
+        slot& found = find(digest, is_it);
+        if (found.number == none)
+            found = {digest, size_++};
+        return found.number;
+    }
+
+private:
     static constexpr std::uint32_t none = 0xffffffff;
 
     struct slot {
@@ -33,7 +45,7 @@ public:
         std::uint32_t number = none;
     };
 
-    /// The slot of the class of that digest for which `is_it(number)`, or the empty one for it.
+    /// The slot of the class, or the empty one for it.
     constexpr slot& find(std::uint64_t digest, auto&& is_it) {
         std::size_t at = digest & mask();
         while (slots_[at].number != none &&
@@ -42,9 +54,9 @@ public:
         return slots_[at];
     }
 
-    /// Makes room for one more than `count` classes.
-    constexpr void make_room(std::size_t count) {
-        if (2 * (count + 1) <= slots_.size())
+    /// Makes room for one more class.
+    constexpr void make_room() {
+        if (2 * (std::size_t{size_} + 1) <= slots_.size())
             return;
         std::vector<slot> const before =
             std::exchange(slots_, std::vector<slot>(2 * slots_.size()));
@@ -53,11 +65,11 @@ public:
                 find(one.digest, [](std::uint32_t) { return false; }) = one;
     }
 
-private:
     constexpr std::size_t mask() const { return slots_.size() - 1; }
 
     /// A power of two of them, at most half of them taken.
     std::vector<slot> slots_ = std::vector<slot>(16);
+    std::uint32_t size_ = 0;
 };
 
 /// Things 0 to `digests.size() - 1` by equality: `equal(i, j)` is asked only where digests are
@@ -72,15 +84,12 @@ constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto
     result.class_of.reserve(digests.size());
     class_table table;
     for (std::uint32_t i = 0; i < digests.size(); ++i) {
-        table.make_room(result.representative.size());
-        auto& found = table.find(digests[i], [&](std::uint32_t number) {
-            return equal(result.representative[number], i);
+        std::uint32_t const number = table.number(digests[i], [&](std::uint32_t known) {
+            return equal(result.representative[known], i);
         });
-        if (found.number == class_table::none) {
-            found = {digests[i], static_cast<std::uint32_t>(result.representative.size())};
+        if (number == result.representative.size())
             result.representative.push_back(i);
-        }
-        result.class_of.push_back(found.number);
+        result.class_of.push_back(number);
     }
     return result;
 }

@@ -2,6 +2,8 @@
 
 #include <reshard/plan/plan.hpp>
 
+#include "support/relay_trees.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
@@ -66,7 +68,7 @@ plan one_relay() {
     second.target_holder = 2;
     second.target_shard = 1;
     all.transfers.push_back(second);
-    all.trees = {{0, {1, 2}, 1}};
+    all.trees = test::tree_of({0, {1, 2}, 1});
     all.relays = {{0, 0, 0, 5, relay::no_input}, {1, 0, 1, 5, 0}};
     return all;
 }
@@ -89,15 +91,15 @@ std::string fault_of(auto&& change) {
 BOOST_AUTO_TEST_CASE(a_plan_with_trees_that_are_none_is_refused) {
     BOOST_TEST(fault_of([](plan&) {}) == "");
     for (std::uint32_t const branches : {0u, 3u, 0xffffffffu})
-        BOOST_TEST(fault_of([&](plan& all) { all.trees[0].branches = branches; }) ==
+        BOOST_TEST(fault_of([&](plan& all) { all.trees.trees[0].branches = branches; }) ==
                    "it has a tree of relays with no branches, or more than takers");
     for (std::vector<holder_t> const& takers :
          {std::vector<holder_t>{1, 1}, {1, 0}, {no_holder, 2}})
-        BOOST_TEST(fault_of([&](plan& all) { all.trees[0].takers = takers; }) ==
+        BOOST_TEST(fault_of([&](plan& all) { all.trees.lists[0] = takers; }) ==
                    "it has a tree of relays with a holder twice, or with none");
-    BOOST_TEST(fault_of([](plan& all) { all.trees[0].source = no_holder; }) ==
+    BOOST_TEST(fault_of([](plan& all) { all.trees.trees[0].source = no_holder; }) ==
                "it has a tree of relays with a holder twice, or with none");
-    BOOST_TEST(fault_of([](plan& all) { all.trees.push_back(all.trees[0]); }) ==
+    BOOST_TEST(fault_of([](plan& all) { all.trees.trees.push_back(all.trees.trees[0]); }) ==
                "it has a tree of relays twice");
 }
 

@@ -3,6 +3,7 @@
 #include <reshard/plan/relay_finder.hpp>
 
 #include "support/layouts.hpp"
+#include "support/relay_trees.hpp"
 
 #include <reshard/expr/expression.hpp>
 #include <reshard/layout/layout_of.hpp>
@@ -20,6 +21,8 @@ using namespace reshard;
 using namespace reshard::detail;
 using reshard::test::part;
 using reshard::test::whole_problem;
+using reshard::test::written;
+using reshard::test::written_tree;
 
 BOOST_AUTO_TEST_SUITE(plan_relay_finder)
 
@@ -29,10 +32,10 @@ using shards = std::vector<shard_descriptor>;
 
 shards const one{part("a", {8}, {{0}, {8}})};
 
-std::vector<relay_tree> trees(whole_problem const& problem, plan_options options) {
+std::vector<written_tree> trees(whole_problem const& problem, plan_options options) {
     options.relays = true;
     plan_problem const planned = problem();
-    return make_plan(planned, {}, options).trees;
+    return written(make_plan(planned, {}, options).trees);
 }
 
 /// 32 bytes that rank 0 has, for `replicas` ranks behind it.
@@ -47,9 +50,9 @@ whole_problem one_to(std::size_t replicas) {
 BOOST_AUTO_TEST_CASE(those_on_other_nodes_are_a_tree) {
     // Nodes {0, 1}, {2, 3}, {4, 5}: rank 1 has the source on its node.
     BOOST_TEST((trees(one_to(5), {.processes_per_node = 2}) ==
-                std::vector<relay_tree>{{0, {2, 3, 4, 5}, 1}}));
+                std::vector<written_tree>{{0, {2, 3, 4, 5}, 1}}));
     // Each rank on its own: two branches, for there is one chunk.
-    BOOST_TEST((trees(one_to(7), {}) == std::vector<relay_tree>{{0, {1, 2, 3, 4, 5, 6, 7}, 2}}));
+    BOOST_TEST((trees(one_to(7), {}) == std::vector<written_tree>{{0, {1, 2, 3, 4, 5, 6, 7}, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(one_taker_gets_directly) {
@@ -59,17 +62,17 @@ BOOST_AUTO_TEST_CASE(one_taker_gets_directly) {
 
 BOOST_AUTO_TEST_CASE(a_tree_begins_behind_its_source) {
     BOOST_TEST((trees({{{}, {}, one}, {one, one, {}, one, one}}, {}) ==
-                std::vector<relay_tree>{{2, {3, 4, 0, 1}, 1}}));
+                std::vector<written_tree>{{2, {3, 4, 0, 1}, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(of_holders_that_one_process_plays_the_first_passes_on) {
     // Process 0 plays 0, 3; 1 plays 1, 4; 2 plays 2, 5.
-    BOOST_TEST((trees(one_to(5), {.processes = 3}) == std::vector<relay_tree>{{0, {1, 2}, 1}}));
+    BOOST_TEST((trees(one_to(5), {.processes = 3}) == std::vector<written_tree>{{0, {1, 2}, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(who_has_it_is_not_in_the_tree) {
     BOOST_TEST((trees({{one, {}, one}, {one, one, one, one}}, {}) ==
-                std::vector<relay_tree>{{0, {1, 3}, 1}}));
+                std::vector<written_tree>{{0, {1, 3}, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_with_equal_shards_is_in_the_tree_once) {
@@ -77,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_rank_with_equal_shards_is_in_the_tree_once) {
     whole_problem const problem({one}, {{}, twice, one});
     plan_problem const planned = problem();
     plan const whole = make_plan(planned, {}, {.relays = true});
-    BOOST_TEST((whole.trees == std::vector<relay_tree>{{0, {1, 2}, 1}}));
+    BOOST_TEST((written(whole.trees) == std::vector<written_tree>{{0, {1, 2}, 1}}));
     BOOST_TEST(whole.transfers.size() == 3u);
     BOOST_TEST(whole.relays.size() == 2u);
 }

@@ -2,6 +2,8 @@
 
 #include <reshard/plan/relays.hpp>
 
+#include "support/relay_trees.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
@@ -61,7 +63,9 @@ BOOST_AUTO_TEST_CASE(nobody_passes_to_more_than_the_branches_and_the_depth_is_th
 BOOST_AUTO_TEST_CASE(children_are_those_that_get_from_their_parent) {
     for (std::uint32_t const branches : {1u, 2u, 3u})
         for (std::uint32_t count = branches; count <= 40; ++count) {
-            relay_tree const tree{100, std::vector<holder_t>(count, 7), branches};
+            relay_trees const trees =
+                test::tree_of({100, std::vector<holder_t>(count, 7), branches});
+            relay_tree const tree = trees[0];
             steps_taken const all = steps(count, branches);
             for (std::uint32_t parent = 0; parent < count; ++parent) {
                 std::vector<std::uint32_t> expected, children;

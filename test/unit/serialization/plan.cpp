@@ -35,6 +35,20 @@ plan made() {
     return make_plan(whole_problem(source, target, program)());
 }
 
+/// Four ranks that want what each of them has, and what rank 0 and rank 2 both have: four trees of
+/// one run, and one of two.
+plan relayed() {
+    std::vector<std::vector<shard_descriptor>> source(4), target(4);
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        source[rank].push_back(part("a", {8}, {{2 * static_cast<index_t>(rank)}, {2}}));
+        target[rank].push_back(part("a", {8}, {{0}, {8}}));
+        target[rank].push_back(part("b", {3}, {{0}, {3}}));
+        if (rank % 2 == 0)
+            source[rank].push_back(part("b", {3}, {{0}, {3}}));
+    }
+    return make_plan(whole_problem(source, target)(), {}, {.relays = true});
+}
+
 std::string fault_of(plan const& wrong) {
     return said([&] { from_bytes<plan>(to_bytes(wrong)); });
 }
@@ -60,6 +74,22 @@ BOOST_AUTO_TEST_CASE(archives_that_are_cut_off_are_refused) {
 
 BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_plan) {
     BOOST_TEST(damaged_archives_that_pass(made()) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(plans_with_trees_come_back_as_they_were) {
+    plan const whole = relayed();
+    BOOST_TEST(whole.trees.size() == 5u);
+    BOOST_TEST(whole.trees.lists.size() == 1u); // all four
+    BOOST_TEST(comes_back(whole));
+    BOOST_TEST(cut_archives_that_pass(whole) == 0);
+    BOOST_TEST(damaged_archives_that_pass(whole) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(trees_with_takers_that_their_list_does_not_have_are_refused) {
+    plan wrong = relayed();
+    wrong.trees.trees[4].runs.back().first = 4;
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
+                                  "a tree of relays with takers that its list does not have");
 }
 
 BOOST_AUTO_TEST_CASE(numbers_beyond_what_the_plan_has_are_refused) {

@@ -110,7 +110,7 @@ inline void add_trees(plan_flows const& flows, bytes_by_number relayed,
         auto const place = static_cast<std::uint32_t>(number);
         if (std::exchange(last, tree) != tree)
             first = all.size();
-        relay_tree const& way = flows.tree(tree);
+        relay_tree const way = flows.tree(tree);
         auto const process = [&](holder_t holder) { return flows.options().process_of(holder); };
         all.push_back({process(sender_of(way, place)), process(way.takers[place]), bytes});
         if (place > 0)

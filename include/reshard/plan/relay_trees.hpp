@@ -1,0 +1,191 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_RELAY_TREES_HPP
+#define RESHARD_PLAN_RELAY_TREES_HPP
+
+#include <reshard/core/members.hpp>
+#include <reshard/layout/holder.hpp>
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Who takes what from whom, in which order: trees that share lists of takers.
+
+namespace reshard::detail {
+
+/// Takers of a tree that stand in a list one behind the other, and on from its beginning.
+struct taker_run {
+    std::uint32_t place = 0; ///< of the first in the tree
+    std::uint32_t first = 0; ///< its place in the list
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.place, self.first); }
+
+    constexpr bool operator==(taker_run const&) const = default;
+};
+
+/// A tree by numbers: its takers are parts of a list, which it shares with trees of other sources.
+struct stored_tree {
+    holder_t source = 0;
+    std::uint32_t list = 0;
+    std::uint32_t size = 0;      ///< how many takers there are
+    std::uint32_t branches = 1;  ///< the most that a taker passes to; 1: the tree is a chain
+    std::vector<taker_run> runs; ///< by place
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.source, self.list, self.size, self.branches, self.runs);
+    }
+
+    /// How many takers a run has.
+    ///
+    /// \pre `run < runs.size()`
+    constexpr std::uint32_t count(std::size_t run) const {
+        return (run + 1 < runs.size() ? runs[run + 1].place : size) - runs[run].place;
+    }
+
+    constexpr bool operator==(stored_tree const&) const = default;
+};
+
+/// The takers of a tree, by place.
+///
+/// Refers to the list and the tree that it is made from, which must live as long.
+class relay_takers {
+public:
+    constexpr relay_takers(std::vector<holder_t> const& list, stored_tree const& tree)
+        : list_(&list), tree_(&tree) {}
+
+    constexpr std::uint32_t size() const { return tree_->size; }
+
+    /// \pre `place < size()`
+    constexpr holder_t operator[](std::uint32_t place) const {
+        auto const run =
+            std::upper_bound(tree_->runs.begin(), tree_->runs.end(), place,
+                             [](std::uint32_t a, taker_run const& b) { return a < b.place; }) -
+            1;
+        std::size_t const at = std::size_t{run->first} + (place - run->place);
+        return (*list_)[at < list_->size() ? at : at - list_->size()];
+    }
+
+    /// By the holders, wherever they are listed.
+    constexpr std::strong_ordering operator<=>(relay_takers const& other) const {
+        if (list_ == other.list_ && size() == other.size() && tree_->runs == other.tree_->runs)
+            return std::strong_ordering::equal;
+        for (std::uint32_t i = 0; i < std::min(size(), other.size()); ++i)
+            if (auto const order = (*this)[i] <=> other[i]; order != 0)
+                return order;
+        return size() <=> other.size();
+    }
+
+    constexpr bool operator==(relay_takers const& other) const { return *this <=> other == 0; }
+
+private:
+    std::vector<holder_t> const* list_;
+    stored_tree const* tree_;
+};
+
+/// Holders that want the same elements from one source. The first gets them from the source, and
+/// each of the others from one before it, which passes on what has arrived.
+struct relay_tree {
+    holder_t source = 0;
+    relay_takers takers;        ///< holders of the target, those of a node one behind the other
+    std::uint32_t branches = 1; ///< as of `stored_tree`
+
+    constexpr auto operator<=>(relay_tree const&) const = default;
+};
+
+/// Trees, and the lists that their takers are parts of: those that want one box are a list,
+/// whatever the number of sources.
+struct relay_trees {
+    std::vector<std::vector<holder_t>> lists;
+    std::vector<stored_tree> trees;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.lists, self.trees); }
+
+    constexpr std::size_t size() const { return trees.size(); }
+
+    /// Refers to these trees.
+    ///
+    /// \pre `number < size()`
+    constexpr relay_tree operator[](std::size_t number) const { return with_takers(trees[number]); }
+
+    /// The same of a tree that has takers of one of these lists.
+    constexpr relay_tree with_takers(stored_tree const& tree) const {
+        return {tree.source, {lists[tree.list], tree}, tree.branches};
+    }
+
+    constexpr bool operator==(relay_trees const&) const = default;
+};
+
+/// Where the holders of a list stand in it, by holder.
+using holder_places = std::vector<std::pair<holder_t, std::size_t>>;
+
+constexpr holder_places places_of(std::vector<holder_t> const& list) {
+    holder_places places;
+    for (std::size_t i = 0; i < list.size(); ++i)
+        places.push_back({list[i], i});
+    std::sort(places.begin(), places.end());
+    return places;
+}
+
+inline constexpr auto holder_fault = "a tree of relays with a holder twice, or with none";
+
+/// What keeps a tree from having takers of a list, each once, and another source; or nothing.
+constexpr char const* tree_fault(stored_tree const& tree, holder_places const& listed) {
+    constexpr auto fault = "a tree of relays with takers that its list does not have";
+    if (tree.branches == 0 || tree.branches > tree.size)
+        return "a tree of relays with no branches, or more than takers";
+    if (tree.runs.empty() || tree.runs[0].place != 0)
+        return fault;
+    auto const round = [&](std::size_t place) { // from the first taker on
+        return (place + listed.size() - tree.runs[0].first) % listed.size();
+    };
+    auto const source =
+        std::lower_bound(listed.begin(), listed.end(), std::pair{tree.source, std::size_t{0}});
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < tree.runs.size(); ++i) {
+        if (tree.runs[i].first >= listed.size())
+            return fault;
+        std::size_t const begin = round(tree.runs[i].first), count = tree.count(i);
+        if (count == 0 || begin < end || count > listed.size() - begin)
+            return fault;
+        end = begin + count;
+        if (source != listed.end() && source->first == tree.source &&
+            round(source->second) >= begin && round(source->second) < end)
+            return holder_fault;
+    }
+    return tree.source == no_holder ? holder_fault : nullptr;
+}
+
+/// What keeps the trees of a plan from being some, or nothing.
+constexpr char const* tree_fault(relay_trees const& all) {
+    std::vector<holder_places> lists;
+    for (std::vector<holder_t> const& list : all.lists) {
+        lists.push_back(places_of(list));
+        holder_places const& places = lists.back();
+        if (std::adjacent_find(places.begin(), places.end(),
+                               [](auto const& a, auto const& b) { return a.first == b.first; }) !=
+                places.end() ||
+            (!places.empty() && places.back().first == no_holder))
+            return holder_fault;
+    }
+    std::vector<relay_tree> sorted;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all.trees[i].list >= lists.size())
+            return "a tree of relays of a list that there is not";
+        if (char const* const fault = tree_fault(all.trees[i], lists[all.trees[i].list]))
+            return fault;
+        sorted.push_back(all[i]);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()
+               ? nullptr
+               : "a tree of relays twice";
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,148 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_TREE_TABLE_HPP
+#define RESHARD_PLAN_TREE_TABLE_HPP
+
+#include <reshard/plan/options.hpp>
+#include <reshard/plan/relays.hpp>
+#include <reshard/plan/source_indices.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Trees and lists of takers, each once, without looking at every taker of every tree.
+
+namespace reshard::detail {
+
+/// Numbers trees and the lists of takers that they share.
+///
+/// A list is sorted by process, and so by node: those on some nodes are few parts of it, wherever a
+/// tree begins. Refers to the options, which must live as long.
+class tree_table {
+public:
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    constexpr explicit tree_table(plan_options const& options) : options_(options) {}
+
+    constexpr relay_trees const& trees() const { return trees_; }
+
+    /// The number of a list.
+    ///
+    /// \pre all are played by different processes, and sorted by these
+    constexpr std::uint32_t add_list(std::vector<holder_t> holders) {
+        std::vector<std::uint64_t> sums{0};
+        for (holder_t const holder : holders)
+            sums.push_back(sums.back() + digest_of_all(holder));
+        std::uint32_t const number = list_numbers_.number(
+            sums.back(), [&](std::uint32_t known) { return trees_.lists[known] == holders; });
+        if (number == trees_.lists.size()) {
+            trees_.lists.push_back(std::move(holders));
+            sums_.push_back(std::move(sums));
+        }
+        return number;
+    }
+
+    /// The number of the tree of those in a list who are on none of the nodes `near`, from behind
+    /// the source on; none of fewer than two.
+    ///
+    /// \param chunks what a holder gets
+    /// \pre   `near` is sorted, each there once, and the source's node is in it
+    constexpr std::uint32_t add_tree(holder_t source, std::uint32_t list,
+                                     std::vector<holder_t> near, std::size_t chunks) {
+        std::rotate(near.begin(), std::find(near.begin(), near.end(), options_.node_of(source)),
+                    near.end());
+        stored_tree tree{source, list, 0, 1, {}};
+        std::uint64_t const digest = add_far(tree, near);
+        if (tree.size < 2)
+            return none;
+        tree.branches = branches_for(tree.size, chunks);
+        std::uint32_t const number =
+            tree_numbers_.number(digest_of_all(source, digest), [&](std::uint32_t known) {
+                return trees_[known] == trees_.with_takers(tree);
+            });
+        if (number == trees_.size())
+            trees_.trees.push_back(std::move(tree));
+        return number;
+    }
+
+    /// Where a holder stands in a list.
+    ///
+    /// \pre it is there
+    constexpr std::size_t place_in_list(std::uint32_t list, holder_t holder) const {
+        std::vector<holder_t> const& all = trees_.lists[list];
+        auto const at =
+            std::ranges::lower_bound(all, options_.process_of(holder), {},
+                                     [&](holder_t one) { return options_.process_of(one); });
+        return static_cast<std::size_t>(at - all.begin());
+    }
+
+    /// Where a holder stands in a tree, or nothing.
+    constexpr std::optional<std::uint32_t> place_in_tree(std::uint32_t number,
+                                                         holder_t holder) const {
+        relay_tree const tree = trees_[number];
+        auto const behind_source = [&](holder_t one) { // counted round
+            return options_.process_of(one) - options_.process_of(tree.source) - 1;
+        };
+        auto const places = std::views::iota(std::uint32_t{0}, tree.takers.size());
+        auto const at =
+            std::ranges::lower_bound(places, behind_source(holder), {}, [&](std::uint32_t place) {
+                return behind_source(tree.takers[place]);
+            });
+        return at != places.end() && tree.takers[*at] == holder ? std::optional(*at) : std::nullopt;
+    }
+
+private:
+    /// Adds the takers between each node and the next one; a digest of them, in whatever list they
+    /// stand, is the result.
+    constexpr std::uint64_t add_far(stored_tree& tree, std::vector<holder_t> const& near) const {
+        std::vector<std::uint64_t> const& sums = sums_[tree.list];
+        std::size_t const listed = trees_.lists[tree.list].size();
+        std::uint64_t digest = sums.back();
+        for (std::size_t i = 0; i < near.size(); ++i) {
+            holder_t const next = near[(i + 1) % near.size()];
+            auto const [first, last] = range_of(tree.list, near[i]);
+            digest -= sums[last] - sums[first];
+            std::size_t const end = range_of(tree.list, next).first;
+            add_run(tree, last, next <= near[i] ? end + listed : end, listed);
+        }
+        return digest;
+    }
+
+    /// Adds those from `first` on and before `last`, counted round; behind those before them they
+    /// are no run of their own.
+    static constexpr void add_run(stored_tree& tree, std::size_t first, std::size_t last,
+                                  std::size_t listed) {
+        if (first == last)
+            return;
+        auto const end = [&] { return tree.runs.back().first + tree.count(tree.runs.size() - 1); };
+        if (tree.runs.empty() || end() % listed != first % listed)
+            tree.runs.push_back({tree.size, static_cast<std::uint32_t>(first % listed)});
+        tree.size += static_cast<std::uint32_t>(last - first);
+    }
+
+    /// Where those of a node stand in a list: from the first place on, and before the last.
+    constexpr std::pair<std::size_t, std::size_t> range_of(std::uint32_t list,
+                                                           holder_t node) const {
+        std::vector<holder_t> const& all = trees_.lists[list];
+        auto const found = std::ranges::equal_range(
+            all, node, {}, [&](holder_t holder) { return options_.node_of(holder); });
+        return {static_cast<std::size_t>(found.begin() - all.begin()),
+                static_cast<std::size_t>(found.end() - all.begin())};
+    }
+
+    plan_options const& options_;
+    relay_trees trees_;
+    class_table list_numbers_;
+    class_table tree_numbers_;
+    std::vector<std::vector<std::uint64_t>> sums_; ///< by list: of the digests of its first holders
+};
+
+} // namespace reshard::detail
+
+#endif

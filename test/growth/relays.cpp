@@ -1,0 +1,72 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "growth/steps.hpp"
+
+#include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace reshard;
+
+BOOST_AUTO_TEST_SUITE(growth_relays)
+
+namespace {
+
+/// A problem and the layouts and the program that it refers to.
+struct gathering {
+    layout source;
+    layout target;
+    mapping program;
+    detail::plan_problem problem;
+
+    gathering(layout from, layout to) : source(std::move(from)), target(std::move(to)) {
+        catalog const wanted = catalog_of(target);
+        program = identity_mapping(catalog_of(source), &wanted);
+        problem = problem_of(program, source, target);
+    }
+    gathering(gathering const&) = delete;
+    gathering& operator=(gathering const&) = delete;
+};
+
+/// Four tensors of different shapes over so many ranks.
+layout tensors(mesh const& ranks, std::vector<placement> const& placements, index_t rows) {
+    std::vector<tensor_sharding> all;
+    for (index_t i = 0; i < 4; ++i)
+        all.push_back(sharding_of("w" + std::to_string(i), data_type::f32,
+                                  distribution(ranks, placements, {rows, 8 + i})));
+    return layout_of(std::move(all));
+}
+
+/// Makes the plan of one rank where all want what `replicas` ranks have of each shard, and checks
+/// it.
+void check_gathering(char const* what, index_t replicas, holder_t processes_per_node) {
+    test::check_linear(what, [=](std::size_t size) {
+        auto const count = static_cast<index_t>(size);
+        mesh const ranks({{"dp", replicas}, {"tp", count / replicas}});
+        auto const all =
+            std::make_shared<gathering>(tensors(ranks, {replicate{}, shard{0}}, count),
+                                        tensors(ranks, {replicate{}, replicate{}}, count));
+        return [=] {
+            holder_set const me({static_cast<holder_t>(size / 2)});
+            plan const mine = make_plan(all->problem, {me, me},
+                                        {.processes_per_node = processes_per_node, .relays = true});
+            BOOST_TEST(mine.trees.size() > size / 16);
+            validate(mine);
+        };
+    });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(relays_of_all_from_all_are_planned_for_one_rank_in_linear_time) {
+    check_gathering("each on a node of its own", 1, 0);
+    check_gathering("nodes of eight", 1, 8);
+    check_gathering("two that have each shard", 2, 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
