@@ -97,6 +97,12 @@ refuses 3 "^units.json: link.node_bytes_per_second: expected a number, found the
 echo '{"ranks_per_node": 0}' >nobody.json
 refuses 3 '^nobody.json: ranks_per_node is 0; a node has at least 1 rank' \
     plan --source have.json --target want.json --network nobody.json
+echo '{"link": {"node_bytes_per_second": 1e-320}}' >slow.json
+refuses 3 '^slow.json: link.node_bytes_per_second is 1e-320; it must be 0, or from 1 to 1e18 bytes a second$' \
+    plan --source have.json --target want.json --network slow.json
+echo '{"rack": {"latency_seconds": 1e300}}' >late.json
+refuses 3 '^late.json: rack.latency_seconds is 1e\+300; it must be from 0 to 1e6 seconds$' \
+    plan --source have.json --target want.json --network late.json
 
 # What is measured can be planned against. No number is expected, but that there is one.
 measured="all(0 < d[w]['rank_bytes_per_second'] < 1e13 and 0 < d[w]['node_bytes_per_second'] < 1e13 and 0 < d[w]['latency_seconds'] < 10 for w in d['measured'])"
