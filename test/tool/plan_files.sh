@@ -115,6 +115,14 @@ grep -q '^1 rank to 1 rank, 1 key: ' output || report "plan counts wrongly: $(he
 succeeds 1 plan --source one.json --target one.json --json
 expects output '"convert" in d' False
 
+# Without a program, what the layout does not ask for is the source's.
+sed 's/"q"/"p"/' one.json | python3 -c 'import json, sys; d = json.load(sys.stdin); d["tensors"]["q"] = d["tensors"]["p"]; json.dump(d, sys.stdout)' >two.json
+succeeds 1 plan --source two.json --target one.json
+grep -q "^note: one.json: the layout does not ask for 1 key that the source has: 'p'$" errors || report "what is left out is not said"
+echo 'p -> r' >rename.aoa
+succeeds 1 plan --source two.json --target one.json --program rename.aoa
+grep -q "^note: one.json: the layout does not ask for 1 key that the program yields: 'r'$" errors || report "what is left out is not said"
+
 # A tied tensor is written once, under one of its names.
 mkdir tied
 python3 - <<'PYTHON'
