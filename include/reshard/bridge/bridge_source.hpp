@@ -29,8 +29,8 @@ class source_state;
 /// Tensors whose versions other programs of this machine read, of whatever layout theirs are.
 ///
 /// Each rank keeps two copies of its shards in memory that other programs map. They meet through a
-/// port file, and from then on nothing but this memory is between them: when one ends, the others go
-/// on. The file is there as long as this object; a source that comes to the same path takes its
+/// port file, and from then on nothing but this memory is between them: when one ends, the others
+/// go on. The file is there as long as this object; a source that comes to the same path takes its
 /// place, and its readers.
 class bridge_source {
 public:
