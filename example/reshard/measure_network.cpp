@@ -297,6 +297,10 @@ std::string complaint_about_measured_bytes(std::string& text) {
 }
 
 outcome measure(processes const& world, measure_command const& options, bool as_json) {
+    agree_on(world, [&] {
+        if (world.rank() == 0)
+            detail::check_parent(options.output);
+    });
     measured_network const all = network_probe(world, options.bytes).measure();
     agree_on(world, [&] {
         if (world.rank() == 0 && !options.output.empty())
