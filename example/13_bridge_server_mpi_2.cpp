@@ -2,6 +2,7 @@
 
 #include "13_bridge.hpp"
 
+// [includes]
 #include <reshard.hpp>
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/aoa.hpp>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <iostream>
 #include <vector>
+// [/includes]
 
 // Serves the layer that 13_bridge_trainer_mpi_4.cpp trains, tensor parallel over two ranks, with q,
 // k and v in one weight of bfloat16. It takes over the newest version whenever it is ready for one,
@@ -101,7 +103,7 @@ int main(int argc, char** argv) {
     auto const rank = static_cast<holder_t>(world.rank());
     bool is_right = true;
     // [take_over]
-    // One set serves while the other one is filled. A trainer that comes later is waited for.
+    // One set serves while the other one is filled. The server may start before the trainer.
     std::array<weights, 2> sets;
     bridge_target from_trainer(
         mpi_group(world), {sets[0].views(mine, rank), mine}, {sets[1].views(mine, rank), mine},
@@ -109,7 +111,7 @@ int main(int argc, char** argv) {
         {.program = aoa::parse(program, "server.aoa"), .deadline = std::chrono::seconds(60)});
     std::uint64_t version = 0;
     while (version < layer::steps) {
-        version = from_trainer.update(version + 1); // any newer one: some may be skipped
+        version = from_trainer.update(version + 1); // the newest one: some may be skipped
         weights const& front = sets[from_trainer.front()];
         is_right = is_right && front.are_of(version, world.rank());
     }

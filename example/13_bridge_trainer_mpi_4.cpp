@@ -2,6 +2,7 @@
 
 #include "13_bridge.hpp"
 
+// [includes]
 #include <reshard.hpp>
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/bridge.hpp>
@@ -15,6 +16,7 @@
 #include <map>
 #include <string>
 #include <vector>
+// [/includes]
 
 // Trains a layer of attention, tensor parallel over two ranks times data parallel over two, and
 // publishes the weights after each step. Servers are other programs, of other layouts, which come
@@ -70,7 +72,7 @@ int main(int argc, char** argv) {
     }
 
     // [publish]
-    // Servers that are slow, stop or die hold up a step for a second at most.
+    // A server that is slow, stops or is killed holds up a step for a second at most.
     bridge_source to_servers(mpi_group(world), {have, mine}, argv[1],
                              {.deadline = std::chrono::seconds(1)});
     std::uint64_t version = 0;
@@ -79,7 +81,7 @@ int main(int argc, char** argv) {
             train(shard, step, weights[shard.key]);
         version = to_servers.publish();
     }
-    // The memory goes with the trainer: one server shall have the last version before.
+    // The memory ends with the trainer: wait until one server has the last version.
     bool const is_taken = to_servers.wait_for_readers(1, std::chrono::seconds(60));
     // [/publish]
 

@@ -146,8 +146,8 @@ adapt::dlpack_tensor tensor_of(py::capsule lent) {
     return adapt::dlpack_tensor(managed);
 }
 
-/// A shard as Python gives it: key, shape of the whole tensor, offset, and a NumPy array or a DLPack
-/// capsule. Without shape and offset it is the whole tensor.
+/// A shard as Python gives it: key, shape of the whole tensor, offset, and a NumPy array or a
+/// DLPack capsule. Without shape and offset it is the whole tensor.
 using given_shard = std::tuple<std::string, std::optional<std::vector<index_t>>,
                                std::optional<std::vector<index_t>>, py::object>;
 

@@ -155,6 +155,7 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     dry_run result;
     result.source_ranks = source.held.holders;
     result.target_ranks = target.holders;
+    result.relays = options.relays;
     result.source_pieces = count_main_copies(source.held);
     result.target_pieces = count_shards(target);
     result.cost = cost_of(flows, ranks);
@@ -173,8 +174,8 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     if (!options.report.empty())
         result.bins = result.files ? result.files->bins : bins_of(flows);
     if (!options.picture.empty())
-        write_plan_picture(options.picture, flows, result.rounds.rounds, options.budget,
-                           result.simulated);
+        result.picture =
+            plan_picture(flows, result.rounds.rounds, options.budget, result.simulated);
     return result;
 }
 
@@ -213,7 +214,7 @@ json::object json_of(dry_run const& run, bool key_details) {
          {{"bytes_in", imbalance(run.cost, &process_cost::bytes_in)},
           {"bytes_out", imbalance(run.cost, &process_cost::bytes_out)}}},
         {"busiest", json_of(run.balance)},
-        {"least_memory_budget", run.rounds.least_budget},
+        {"least_memory_budget", run.relays ? json::value() : json::value(run.rounds.least_budget)},
         {"rounds", json_of_rounds(run)},
         {"by_rank", json_of_ranks(run)},
         {"planning", {{"seconds", run.seconds}, {"peak_extra_bytes", run.planning_bytes}}}};

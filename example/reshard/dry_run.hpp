@@ -54,6 +54,7 @@ struct dry_run {
     reshard::holder_t target_ranks = 0;
     reshard::index_t source_pieces = 0;
     reshard::index_t target_pieces = 0;
+    bool relays = false; ///< as asked for; then nothing is done in rounds
     std::vector<std::string> keys;
     std::vector<key_cost> by_key;
     reshard::plan_cost cost;
@@ -61,6 +62,7 @@ struct dry_run {
     std::vector<reshard::detail::process_memory> memory;
     reshard::detail::plan_rounds rounds;
     std::optional<reshard::heat_bins> bins;     ///< where there is a report
+    std::string picture;                        ///< the text of the picture, where there is one
     std::optional<conversion> files;            ///< where the source is a checkpoint
     std::optional<reshard::relabelling> played; ///< who plays which rank of the target
     std::optional<simulated_plan> simulated;    ///< where there is a network

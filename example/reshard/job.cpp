@@ -155,11 +155,17 @@ catalog known_tensors(catalog const& exports, catalog const& source) {
     return catalog(std::move(entries));
 }
 
-/// Says which keys the program yields that the layout does not ask for.
+/// What gives the tensors of a target.
+std::string_view maker_of(job_files const& files) {
+    return files.program.empty() ? "the source has" : "the program yields";
+}
+
+/// Says which keys there are that the layout does not ask for.
 void note_unwritten(job& all, std::vector<std::string> const& keys, job_files const& files) {
     if (!keys.empty())
         all.unwritten = files.target + ": the layout does not ask for " +
-                        counted(keys.size(), "key") + " that the program yields: " + listed(keys);
+                        counted(keys.size(), "key") + " that " + std::string(maker_of(files)) +
+                        ": " + listed(keys);
 }
 
 /// A finding that is about no place of the program.
@@ -344,7 +350,8 @@ void check_fused(job& all, layout const& held, catalog const& source, job_files 
 /// The layout that the target's table gives what the program yields, and what is wrong with it.
 void complete_target(job& all, detail::layout_table const& table, layout const& held,
                      catalog const& source, job_files const& files) {
-    detail::completed_layout completed = detail::target_layout(table, catalog_of(all.map()));
+    detail::completed_layout completed =
+        detail::target_layout(table, catalog_of(all.map()), maker_of(files));
     all.target = std::move(completed.target);
     for (std::string const& text : completed.notes) // each begins with the file
         all.notes.push_back(unplaced(aoa::severity::note, "layout", {},

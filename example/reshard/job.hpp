@@ -61,7 +61,7 @@ struct job {
     std::optional<reshard::catalog> wanted;   ///< the target's tensors, where there is a target
     std::optional<reshard::layout> target;    ///< nothing without a target, or after an error
     std::vector<reshard::aoa::finding> notes; ///< what a person should know of the layout
-    std::string unwritten; ///< which keys the program yields and the layout does not have
+    std::string unwritten; ///< which keys there are that the layout does not have
     reshard::strict_verdict verdict;
 
     reshard::aoa::program const& code() const { return expanded.code; }

@@ -289,7 +289,18 @@ boost::json::object json_of(measured_network const& all) {
             {"measured", json_texts(all.ways)}};
 }
 
+std::string complaint_about_measured_bytes(std::string& text) {
+    std::string const given = text, complaint = complaint_about_bytes(text);
+    return complaint.empty() && text == "0"
+               ? "'" + given + "' is nothing that could be measured; give at least 1, as in 64MiB"
+               : complaint;
+}
+
 outcome measure(processes const& world, measure_command const& options, bool as_json) {
+    agree_on(world, [&] {
+        if (world.rank() == 0)
+            detail::check_parent(options.output);
+    });
     measured_network const all = network_probe(world, options.bytes).measure();
     agree_on(world, [&] {
         if (world.rank() == 0 && !options.output.empty())
@@ -318,8 +329,7 @@ void add_measure_network(CLI::App& app, invocation& chosen) {
     command
         ->add_option("--bytes", options->bytes,
                      "What a rank gives in each measurement; more than the caches hold")
-        ->transform(CLI::Validator(complaint_about_bytes, "SIZE"))
-        ->check(CLI::PositiveNumber);
+        ->transform(CLI::Validator(complaint_about_measured_bytes, "SIZE"));
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return measure(world, *options, chosen.json);

@@ -110,7 +110,8 @@ std::string text_of(relabelling const& played) {
 std::string text_of(plan_balance const& balance) {
     auto const line = [](std::string const& who, plan_extreme const& busiest) {
         return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
-               " bytes to others; whoever gives, one gives " + grouped(busiest.least_bytes) + "\n";
+               " bytes to others; with any choice of givers, one gives at least " +
+               grouped(busiest.least_bytes) + "\n";
     };
     std::string text = balance.sender.bytes > 0 ? line("rank", balance.sender) : std::string();
     if (balance.link != plan_extreme{})
@@ -129,21 +130,31 @@ std::string relay_text(dry_run const& run) {
            " bytes, are passed on by ranks that want the same\n";
 }
 
+/// What can be done in rounds; what is relayed cannot.
+std::string budget_text(dry_run const& run) {
+    return run.relays ? ""
+                      : "the least memory budget with which it can be done: " +
+                            grouped(run.rounds.least_budget) + " bytes\n";
+}
+
+std::string numbered(index_t count, std::string const& noun) {
+    return counted(static_cast<std::size_t>(count), noun);
+}
+
 std::string text_of(dry_run const& run, plan_command const& options) {
     std::string text = run.files ? text_of(*run.files) + in_memory_text : std::string();
     if (run.played)
         text += text_of(*run.played);
-    text +=
-        counted(run.source_ranks, "rank") + " to " + counted(run.target_ranks, "rank") + ", " +
-        counted(run.keys.size(), "key") + ": " + grouped(run.source_pieces) + " source pieces, " +
-        grouped(run.target_pieces) + " target pieces\n" + grouped(run.cost.transfers) +
-        " transfers of " + grouped(run.cost.bytes) + " bytes, " + grouped(run.cost.bytes_local) +
-        " of them within a rank, in " + grouped(run.cost.messages) + " messages\n" +
-        "the busiest rank gets " + ratio_text(imbalance(run.cost, &process_cost::bytes_in)) +
-        " times the mean, and gives " + ratio_text(imbalance(run.cost, &process_cost::bytes_out)) +
-        " times the mean\n" + relay_text(run) + text_of(run.balance) +
-        "the least memory budget with which it can be done: " + grouped(run.rounds.least_budget) +
-        " bytes\n" + rank_table(run);
+    text += counted(run.source_ranks, "rank") + " to " + counted(run.target_ranks, "rank") + ", " +
+            counted(run.keys.size(), "key") + ": " + numbered(run.source_pieces, "source piece") +
+            ", " + numbered(run.target_pieces, "target piece") + "\n" +
+            numbered(run.cost.transfers, "transfer") + " of " + numbered(run.cost.bytes, "byte") +
+            ", " + grouped(run.cost.bytes_local) + " of them within a rank, in " +
+            numbered(run.cost.messages, "message") + "\nthe busiest rank gets " +
+            ratio_text(imbalance(run.cost, &process_cost::bytes_in)) +
+            " times the mean, and gives " +
+            ratio_text(imbalance(run.cost, &process_cost::bytes_out)) + " times the mean\n" +
+            relay_text(run) + text_of(run.balance) + budget_text(run) + rank_table(run);
     if (run.simulated)
         text += text_of(*run.simulated);
     if (options.budget)
@@ -173,19 +184,30 @@ std::optional<mesh> mesh_of(job_files const& files) {
     return rules ? std::optional(rules->ranks) : std::nullopt;
 }
 
-void write_page(plan_command const& options, source_spec const& source, job const& all,
-                dry_run const& run) {
+std::string page_of(plan_command const& options, source_spec const& source, job const& all,
+                    dry_run const& run) {
     std::vector<std::string> remarks;
     for (reported const& one : reports_of(all.code(), all.findings(), options.files))
         remarks.push_back(one.text);
     if (!all.unwritten.empty())
         remarks.push_back(all.unwritten);
     json::object const document = json_of(run, options.key_details);
-    detail::write_whole_file(
-        options.report,
-        plan_page({options.files.source, options.files.target, document, source, *all.target,
-                   options.relabels ? std::nullopt : mesh_of(options.files), *run.bins,
-                   run.rounds.rounds, options.budget, run.simulated, remarks}));
+    return plan_page({options.files.source, options.files.target, document, source, *all.target,
+                      options.relabels ? std::nullopt : mesh_of(options.files), *run.bins,
+                      run.rounds.rounds, options.budget, run.simulated, remarks});
+}
+
+/// Writes what was asked for: all of it, or nothing.
+void write_files(plan_command const& options, source_spec const& source, job const& all,
+                 dry_run const& run) {
+    std::vector<detail::whole_file> files;
+    if (!options.picture.empty())
+        files.push_back({options.picture, run.picture});
+    if (!options.report.empty())
+        files.push_back({options.report, page_of(options, source, all, run)});
+    if (!options.relabelled.empty())
+        files.push_back({options.relabelled, detail::to_json(detail::table_of(*all.target))});
+    detail::write_whole_files(files);
 }
 
 /// Warns of what `convert` would refuse, since it would be lost, or leaves out unseen; how many
@@ -204,8 +226,24 @@ std::size_t say_lost(source_spec const& source, plan_command const& options) {
     return lost.empty() ? 0 : say_warnings({lost});
 }
 
-/// The layout that is written takes the place of a file, but of none that is read.
-void check_relabelled(plan_command const& options) {
+/// Whether two paths mean one file, which need not be there.
+bool is_one_file(std::filesystem::path const& a, std::filesystem::path const& b) {
+    auto const whole = [](std::filesystem::path const& path) {
+        std::error_code ignored;
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+    };
+    return whole(a) == whole(b);
+}
+
+/// What is written has a place, before anything is planned. The layout takes that of a file, but of
+/// none that is read or written besides.
+void check_written(plan_command const& options) {
+    for (std::string const& written : {options.picture, options.report, options.relabelled})
+        detail::check_parent(written);
+    for (std::string const& written : {options.picture, options.report})
+        if (!written.empty() && is_one_file(written, options.relabelled))
+            fail(errc::usage, options.relabelled, ": --write-layout would replace ", written,
+                 ", which is written, too; give another path");
     for (std::string const& read :
          {options.files.source, options.files.target, options.files.program, options.network}) {
         std::error_code ignored;
@@ -219,7 +257,7 @@ void check_relabelled(plan_command const& options) {
 outcome plan_dry(plan_command const& options, bool as_json) {
     stopwatch const watch;
     detail::memory_watch const memory;
-    check_relabelled(options);
+    check_written(options);
     source_spec const source = read_source(options.files.source, options.files.reading);
     job_files files = options.files;
     if (source.checkpoint && !options.no_objects)
@@ -244,11 +282,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
              "same, in the type in which it travels");
     run.seconds = watch.seconds();
     run.planning_bytes = memory.most_bytes();
-    if (!options.report.empty())
-        write_page(options, source, all, run);
-    if (!options.relabelled.empty())
-        detail::write_whole_file(options.relabelled,
-                                 detail::to_json(detail::table_of(*all.target)));
+    write_files(options, source, all, run);
     return as_json ? json_outcome(json_of(run, options.key_details))
                    : outcome{text_of(run, options) + planning_text(run)};
 }
@@ -297,10 +331,11 @@ void add_plan_options(CLI::App& command, plan_command& options) {
             "place of one on its own node; with --network: in place of the number in the file")
         ->check(CLI::Range(1, 1 << 22));
     command
-        .add_option("--picture", options.picture,
-                    "Write a picture of who sends whom, of the rounds and, with --network, of the "
-                    "busiest links over the time, to a file that ends in .svg; one that is there "
-                    "is replaced")
+        .add_option(
+            "--picture", options.picture,
+            "Write a picture of who sends to whom, of the rounds and, with --network, of the "
+            "busiest links over the time, to a file that ends in .svg; one that is there "
+            "is replaced")
         ->check(complaint_about_picture, "");
 }
 
@@ -333,7 +368,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
     command->add_flag("--key-details", options->key_details, "Also what each key costs");
     add_plan_options(*command, *options);
     add_report(*command, options->report,
-               "that shows who holds what, who sends whom, and the rounds");
+               "that shows who holds what, who sends to whom, and the rounds");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return plan_dry(*options, chosen.json); });

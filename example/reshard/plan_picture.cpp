@@ -5,7 +5,6 @@
 #include "report.hpp"
 
 #include "picture/timeline.hpp"
-#include <reshard/storage/put_in_place.hpp>
 
 #include <algorithm>
 
@@ -14,8 +13,11 @@ namespace tool {
 using namespace reshard;
 
 heat_bins bins_of(plan_flows const& flows) {
-    heat_bins bins(std::max<holder_t>(1, flows.problem().source_holders),
-                   std::max<holder_t>(1, flows.problem().target_holders));
+    holder_t const targets = std::max<holder_t>(1, flows.problem().target_holders);
+    // With relays, ranks of the target give as well.
+    holder_t const sources =
+        std::max<holder_t>(flows.options().relays ? targets : 1, flows.problem().source_holders);
+    heat_bins bins(sources, targets);
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](detail::flow one) {
             one.count = flows.count(kind);
@@ -63,12 +65,11 @@ std::string complaint_about_picture(std::string const& path) {
                                         "it must end in .svg";
 }
 
-void write_plan_picture(std::string const& path, plan_flows const& flows,
-                        std::vector<detail::plan_round> const& rounds,
-                        std::optional<index_t> budget,
-                        std::optional<simulated_plan> const& simulated) {
+std::string plan_picture(plan_flows const& flows, std::vector<detail::plan_round> const& rounds,
+                         std::optional<index_t> budget,
+                         std::optional<simulated_plan> const& simulated) {
     heat_bins const bins = bins_of(flows);
-    std::string const title = "Who sends whom: " + std::to_string(bins.sources()) + " to " +
+    std::string const title = "Who sends to whom: " + std::to_string(bins.sources()) + " to " +
                               counted(bins.targets(), "rank");
     svg_point size{heat_map_size.x, heat_map_size.y + timeline_size.y + 40};
     std::string description = description_of(bins, rounds, budget);
@@ -81,7 +82,7 @@ void write_plan_picture(std::string const& path, plan_flows const& flows,
         description += description_of(*simulated, links.size());
         size.y += link_timelines_size(links.size()).y;
     }
-    detail::write_whole_file(path, svg_document({title, description, size}, body));
+    return svg_document({title, description, size}, body);
 }
 
 } // namespace tool

@@ -14,24 +14,22 @@
 #include <vector>
 
 /// \file
-/// A plan as a picture in a file.
+/// A plan as a picture.
 
 namespace tool {
 
 /// Returns why a name is not that of a picture, or an empty text.
 std::string complaint_about_picture(std::string const& path);
 
-/// Who sends whom how much.
+/// Who sends how much to whom.
 reshard::heat_bins bins_of(reshard::plan_flows const& flows);
 
-/// Draws who sends whom, and the rounds below it, with a line at the budget; below these, over a
-/// network, the busiest links.
-///
-/// \throws error with errc::io, naming the file; then what is there is what it was
-void write_plan_picture(std::string const& path, reshard::plan_flows const& flows,
-                        std::vector<reshard::detail::plan_round> const& rounds,
-                        std::optional<reshard::index_t> budget,
-                        std::optional<simulated_plan> const& simulated);
+/// A picture, as SVG, of who sends to whom, and of the rounds below it, with a line at the budget;
+/// below these, over a network, of the busiest links.
+std::string plan_picture(reshard::plan_flows const& flows,
+                         std::vector<reshard::detail::plan_round> const& rounds,
+                         std::optional<reshard::index_t> budget,
+                         std::optional<simulated_plan> const& simulated);
 
 } // namespace tool
 

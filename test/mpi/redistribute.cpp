@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(one_key_with_two_types_is_the_same_error_on_every_rank) {
 BOOST_AUTO_TEST_CASE(two_types_on_the_two_sides_are_the_same_error_on_every_rank) {
     piece_of_matrix<double> wanted = rows<double>("w", shape, 0, 7);
     BOOST_TEST(error_of(dict(source), dict(wanted)) ==
-               "dtype_mismatch: 'w' is float64 in the target, and the program yields float32; to "
+               "dtype_mismatch: 'w' is float64 in the target, and the source has float32; to "
                "cast it write 'w -> w, dtype=\"float64\"'");
 }
 

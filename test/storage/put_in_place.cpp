@@ -2,6 +2,8 @@
 
 #include <reshard/storage/put_in_place.hpp>
 
+#include <reshard/format/text_file.hpp>
+
 #include "shared_directory.hpp"
 #include "support/says.hpp"
 
@@ -76,6 +78,42 @@ BOOST_AUTO_TEST_CASE(what_is_there_keeps_its_place_unless_it_may_be_replaced) {
                                        "was written; give another target"));
     BOOST_TEST((names_in("old") == names{"old"}));
     BOOST_TEST((names_in("fresh") == names{"new"}));
+}
+
+BOOST_AUTO_TEST_CASE(files_appear_all_or_none) {
+    write_file(path("a"), "was here");
+    std::vector<detail::whole_file> files{{path("a"), "new a"}, {path("b"), "new b"}};
+    files.push_back({path("none") / "c", "new c"});
+    BOOST_CHECK_EXCEPTION(detail::write_whole_files(files), error,
+                          says(errc::io, files[2].target.string() + ": " + path("none").string() +
+                                             ", its parent directory, does not exist"));
+    BOOST_TEST((names_in("") == names{"a", "fresh", "old"}));
+    BOOST_TEST(detail::read_text_file(path("a")) == "was here");
+    files.back().target = path("old");
+    BOOST_CHECK_EXCEPTION(
+        detail::write_whole_files(files), error,
+        says(errc::io, path("old").string() + ": cannot be written, since this is a directory"));
+    BOOST_TEST((names_in("") == names{"a", "fresh", "old"}));
+    files.pop_back();
+    detail::write_whole_files(files);
+    BOOST_TEST((names_in("") == names{"a", "b", "fresh", "old"}));
+    BOOST_TEST(detail::read_text_file(path("a")) == "new a");
+    BOOST_TEST(detail::read_text_file(path("b")) == "new b");
+}
+
+BOOST_AUTO_TEST_CASE(files_in_place_are_taken_back) {
+    write_file(path("a"), "was here");
+    {
+        detail::fresh_file a(path("a"), "new a"), b(path("b"), "new b");
+        a.put_for_now();
+        b.put_for_now();
+        BOOST_TEST(detail::read_text_file(path("a")) == "new a");
+        BOOST_TEST(detail::read_text_file(path("b")) == "new b");
+        b.take_back();
+        a.take_back();
+    }
+    BOOST_TEST((names_in("") == names{"a", "fresh", "old"}));
+    BOOST_TEST(detail::read_text_file(path("a")) == "was here");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

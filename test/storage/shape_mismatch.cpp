@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(without_the_option_another_shape_is_an_error) {
     BOOST_CHECK_EXCEPTION(
         load(world(), source, target.tensors()), error,
         says(errc::shape_mismatch, path + ": 'words' has the shape [8, 2] in the target, and the "
-                                          "program yields [5, 2]"));
+                                          "source has [5, 2]"));
     BOOST_CHECK_EXCEPTION(load(world(), source, target.tensors(), {.shape_mismatch = {"wodrs"}}),
                           error,
                           says(errc::unknown_key,

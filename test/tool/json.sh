@@ -248,7 +248,7 @@ root = tree.parse(sys.argv[1]).getroot()
 name = "{http://www.w3.org/2000/svg}"
 texts = [t.text for t in root.iter(name + "text")]
 titles = [t.text for t in root.iter(name + "title")]
-wanted = ["Who sends whom: 1 to 2 ranks", "rank 0 to rank 1: 60 B",
+wanted = ["Who sends to whom: 1 to 2 ranks", "rank 0 to rank 1: 60 B",
           "round 1: 40 B written, 100 B needed by rank 0", "round 2: 20 B written, 80 B needed by rank 1"]
 sys.exit(0 if titles == wanted and "memory budget: 100 B" in texts and root.find(name + "desc").text else 1)
 END

@@ -75,6 +75,18 @@ done
 succeeds 1 plan --source have.json --target all.json --relays
 [ ! -s errors ] || report "it is noted that nothing is passed on"
 grep -q '^4 of the transfers, 4,000 bytes, are passed on by ranks that want the same$' output || report "relays are not said"
+# What is passed on is not done in rounds: there is no budget.
+grep -q 'least memory budget' output && report "a memory budget is shown beside relays"
+succeeds 1 plan --source have.json --target all.json --relays --report plan.html --picture plan.svg --json
+expects output "d['least_memory_budget']" "None"
+# Ranks that pass something on are givers in the picture, though they are none of the source.
+for file in plan.svg plan.html; do
+    grep -q '>rank 2 to rank 3: 2 kB<' $file || report "$file does not show what is passed on"
+done
+grep -q 'least memory budget of a rank' plan.html && report "the page shows a memory budget beside relays"
+succeeds 1 plan --source have.json --target all.json --report plan.html --json
+expects output "d['least_memory_budget']" "8000"
+grep -q 'least memory budget of a rank' plan.html || report "the page shows no memory budget"
 # On the node of rank 0 nothing is passed on; 2 and 3 are on another one.
 succeeds 1 plan --source have.json --target all.json --relays --ranks-per-node 2 --json
 expects output "d['relays'], [r['bytes_out'] for r in d['by_rank']]" "(2, [4000, 0, 2000, 0])"
@@ -97,6 +109,13 @@ refuses 3 "^units.json: link.node_bytes_per_second: expected a number, found the
 echo '{"ranks_per_node": 0}' >nobody.json
 refuses 3 '^nobody.json: ranks_per_node is 0; a node has at least 1 rank' \
     plan --source have.json --target want.json --network nobody.json
+
+echo '{"link": {"node_bytes_per_second": 1e-320}}' >slow.json
+refuses 3 '^slow.json: link.node_bytes_per_second is 1e-320; it must be 0, or from 1 to 1e18 bytes a second$' \
+    plan --source have.json --target want.json --network slow.json
+echo '{"rack": {"latency_seconds": 1e300}}' >late.json
+refuses 3 '^late.json: rack.latency_seconds is 1e\+300; it must be from 0 to 1e6 seconds$' \
+    plan --source have.json --target want.json --network late.json
 
 # What is measured can be planned against. No number is expected, but that there is one.
 measured="all(0 < d[w]['rank_bytes_per_second'] < 1e13 and 0 < d[w]['node_bytes_per_second'] < 1e13 and 0 < d[w]['latency_seconds'] < 10 for w in d['measured'])"
@@ -123,8 +142,11 @@ export RESHARD_RANKS_PER_NODE=1
 succeeds 2 measure-network --bytes 4 --json
 expects output "d['measured'], $measured" "(['copy', 'link'], True)"
 unset RESHARD_RANKS_PER_NODE
-refuses 4 '^none/found.json: ' measure-network --bytes 4 --output none/found.json
+refuses 4 '^none/found.json: none, its parent directory, does not exist$' measure-network --bytes 4 --output none/found.json
 refuses 2 "^reshard measure-network: --bytes: 'much' is not a whole number of bytes" measure-network --bytes much
-refuses 2 "^reshard measure-network: .*--bytes" measure-network --bytes 0
+for bytes in 0 0MB 0.0GiB; do
+    refuses 2 "^reshard measure-network: --bytes: '$bytes' is nothing that could be measured; give at least 1, as in 64MiB; see" \
+        measure-network --bytes $bytes
+done
 
 conclude

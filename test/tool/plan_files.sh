@@ -111,9 +111,46 @@ grep -Eq '^planned in [0-9.]+ s with [0-9.]+ [kM]?B of memory$' output || report
 echo '{"tensors": {"q": {"dtype": "F32", "shape": [4, 2], "shards": [{"rank": 0, "offset": [0, 0], "shape": [4, 2]}]}}}' >one.json
 succeeds 1 plan --source one.json --target one.json
 grep -q convert output && report "plan of a layout speaks of convert"
-grep -q '^1 rank to 1 rank, 1 key: ' output || report "plan counts wrongly: $(head -n 1 output)"
+grep -q '^1 rank to 1 rank, 1 key: 1 source piece, 1 target piece$' output || report "plan counts wrongly: $(head -n 1 output)"
+grep -q '^1 transfer of 32 bytes, 32 of them within a rank, in 0 messages$' output || report "plan counts wrongly: $(sed -n 2p output)"
 succeeds 1 plan --source one.json --target one.json --json
 expects output '"convert" in d' False
+
+# What is written appears together, or not at all; what was there stays then.
+sed 's/"rank": 0/"rank": 1/' one.json >other.json
+everything="--source one.json --target other.json --relabel"
+for target in "--picture out/plan.svg --report none/plan.html" "--report out/plan.html --write-layout none/new.json" \
+    "--write-layout out/new.json --picture none/plan.svg"; do
+    # shellcheck disable=SC2086 # words
+    refuses 4 '^none/(plan.svg|plan.html|new.json): none, its parent directory, does not exist$' plan $everything $target
+done
+mkdir out/old.html
+echo before >out/plan.svg
+# shellcheck disable=SC2086 # words
+refuses 4 '^out/old.html: cannot be written, since this is a directory$' plan $everything --picture out/plan.svg \
+    --write-layout out/new.json --report out/old.html
+# A full disk, played by a limit on the size of files: the page is longer than the layout.
+# shellcheck disable=SC2086 # words
+refuses_on 1 4 '^out/plan.html: cannot reserve [0-9]+ bytes: ' \
+    bash -c "trap '' XFSZ; ulimit -f 8; exec \"\$0\" \"\$@\"" "$tool" plan $everything --write-layout out/new.json \
+    --report out/plan.html
+# shellcheck disable=SC2086 # words
+refuses 2 '^out/./plan.svg: --write-layout would replace out/plan.svg, which is written, too; give another path$' \
+    plan $everything --picture out/plan.svg --write-layout out/./plan.svg
+# shellcheck disable=SC2086 # words
+succeeds 1 plan $everything --picture out/plan.svg --write-layout out/new.json --report out/plan.html
+checks=$((checks + 1))
+[ "$(ls -A out | tr '\n' ' ')" = "new.json old.html once plan.html plan.svg ranks replicas " ] || report "out/ has $(ls -A out)"
+grep -q before out/plan.svg && report "the picture is not replaced"
+grep -q 'least memory' output || report "the plan is not printed"
+
+# Without a program, what the layout does not ask for is the source's.
+sed 's/"q"/"p"/' one.json | python3 -c 'import json, sys; d = json.load(sys.stdin); d["tensors"]["q"] = d["tensors"]["p"]; json.dump(d, sys.stdout)' >two.json
+succeeds 1 plan --source two.json --target one.json
+grep -q "^note: one.json: the layout does not ask for 1 key that the source has: 'p'$" errors || report "what is left out is not said"
+echo 'p -> r' >rename.aoa
+succeeds 1 plan --source two.json --target one.json --program rename.aoa
+grep -q "^note: one.json: the layout does not ask for 1 key that the program yields: 'r'$" errors || report "what is left out is not said"
 
 # A tied tensor is written once, under one of its names.
 mkdir tied

@@ -40,7 +40,7 @@ files='"Files that are written; ranks are counted from 0"'
 shows plan.html "page.column($files, 'bytes') == [f['bytes'] for f in d['convert']['files_written']]" True
 shows plan.html "[row[1] for row in page.tables[$files][1:]] == [f['file'] for f in d['convert']['files_written']]" True
 shows plan.html 'page.column("Read and written by rank", "bytes read")' '[70, 68, 64]'
-shows plan.html 'page.column("Who sends whom, largest first", "bytes") == sorted((r["bytes_read"] for r in d["convert"]["by_rank"]), reverse=True)' True
+shows plan.html 'page.column("Who sends to whom, largest first", "bytes") == sorted((r["bytes_read"] for r in d["convert"]["by_rank"]), reverse=True)' True
 for column in in:bytes_in out:bytes_out local:bytes_local peak:peak_bytes; do
     shows plan.html "page.column('By rank, in bytes; the peak is the memory of a rank', '${column%:*}') == [r['${column#*:}'] for r in d['by_rank']]" True
 done
@@ -59,8 +59,8 @@ cat >one.json <<'END'
 {"tensors": {"w": {"dtype": "F32", "shape": [4, 2], "shards": [{"rank": 0, "offset": [0, 0], "shape": [4, 2]}]}}}
 END
 succeeds 1 plan --source one.json --target two.json --json --report layouts.html
-shows layouts.html '"What convert reads and writes" in page.headings, "Who sends whom" in page.headings' '(False, True)'
-shows layouts.html 'page.tables["Who sends whom, largest first"]' "[['from', 'to', 'bytes'], ['rank 0', 'rank 1', '8']]"
+shows layouts.html '"What convert reads and writes" in page.headings, "Who sends to whom" in page.headings' '(False, True)'
+shows layouts.html 'page.tables["Who sends to whom, largest first"]' "[['from', 'to', 'bytes'], ['rank 0', 'rank 1', '8']]"
 succeeds 1 plan --source one.json --target one.json --json --report same.html
 shows same.html '"Nothing is sent: all bytes stay where they are." in page.text()' True
 

@@ -24,8 +24,7 @@ std::string text_at(json::object const& object, char const* name) {
 }
 
 html count_of(std::size_t count, std::string const& severity) {
-    return fact(grouped(static_cast<index_t>(count)), count == 1 ? severity : severity + "s",
-                count == 0 ? "" : severity);
+    return count_fact(count, severity, count == 0 ? "" : severity);
 }
 
 html verdict(json::object const& document) {

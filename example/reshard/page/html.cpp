@@ -162,6 +162,10 @@ html fact(std::string_view value, std::string_view what, std::string_view kind) 
     return element("div", element("b", shown, attributes) + html_text(what));
 }
 
+html count_fact(std::size_t count, std::string const& noun, std::string_view kind) {
+    return fact(grouped(static_cast<index_t>(count)), count == 1 ? noun : noun + "s", kind);
+}
+
 html on_demand(std::string_view summary, html const& inner, bool open) {
     return element("details", element("summary", html_text(summary)) + inner, open ? "open" : "");
 }

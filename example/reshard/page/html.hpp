@@ -41,6 +41,9 @@ html section(std::string_view heading, html const& inner);
 /// A value with what it is below it; `kind` is `ok`, `error`, `warning`, `note` or empty.
 html fact(std::string_view value, std::string_view what, std::string_view kind = {});
 
+/// How many of a thing there are: `1 key`, `3 keys`.
+html count_fact(std::size_t count, std::string const& noun, std::string_view kind = {});
+
 /// What is shown when a reader asks for it.
 html on_demand(std::string_view summary, html const& inner, bool open = false);
 

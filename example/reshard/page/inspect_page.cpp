@@ -61,9 +61,9 @@ std::string inspect_page(checkpoint_metadata const& checkpoint,
         "div",
         fact(checkpoint.format,
              checkpoint.version.empty() ? "format" : "format, version " + checkpoint.version) +
-            fact(grouped(static_cast<index_t>(held.tensors.size())), "tensors") +
+            count_fact(held.tensors.size(), "tensor") +
             fact(byte_text(document.at("bytes").to_number<index_t>()), "of tensors") +
-            fact(grouped(static_cast<index_t>(names.size())), "files") +
+            count_fact(names.size(), "file") +
             fact(checkpoint.save.empty() ? "no" : "yes", "a complete save with a record"),
         "class=\"facts\"");
     return html_page("Checkpoint " + checkpoint.path.string(),

@@ -4,6 +4,7 @@
 #include "page/layout_page.hpp"
 
 #include "picture/byte_text.hpp"
+#include "picture/duration_text.hpp"
 #include "picture/link_timelines.hpp"
 #include "picture/timeline.hpp"
 #include "report.hpp"
@@ -12,7 +13,6 @@
 #include <boost/json/array.hpp>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace tool {
 
@@ -50,24 +50,24 @@ html list_table(std::string const& caption, json::array const& list,
     return rows.size() <= most_open_rows ? table : on_demand(caption, table);
 }
 
-std::string seconds_text(double seconds) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3f s", seconds);
-    return text;
+std::size_t count_in(json::object const& object, char const* name) {
+    return object.at(name).to_number<std::size_t>();
 }
 
 html facts_of(shown_plan const& shown) {
     json::object const& d = shown.document;
+    json::value const& least = d.at("least_memory_budget");
+    html const budget = least.is_null() ? html()
+                                        : fact(byte_text(least.to_number<index_t>()),
+                                               "least memory budget of a rank");
     json::object const& planning = d.at("planning").as_object();
     html facts =
-        fact(shown_value(d, "keys"), "keys") +
+        count_fact(count_in(d, "keys"), "key") +
         fact(byte_text(d.at("bytes").to_number<index_t>()),
-             "in " + shown_value(d, "transfers") + " transfers") +
+             "in " + counted(count_in(d, "transfers"), "transfer")) +
         fact(byte_text(d.at("bytes_local").to_number<index_t>()), "of them within a rank") +
-        fact(shown_value(d, "messages"), "messages") +
-        fact(byte_text(d.at("least_memory_budget").to_number<index_t>()),
-             "least memory budget of a rank") +
-        fact(seconds_text(planning.at("seconds").to_number<double>()),
+        count_fact(count_in(d, "messages"), "message") + budget +
+        fact(duration_text(planning.at("seconds").to_number<double>()),
              "to plan, with " + byte_text(planning.at("peak_extra_bytes").to_number<index_t>()) +
                  " of memory");
     return element("div", facts, "class=\"facts\"");
@@ -84,7 +84,8 @@ html heat_picture(heat_bins const& bins) {
         svg_upright_text({20, map.y + side / 2}, bins.giver() + "s that give" + every) +
         detail::draw_bin_labels(bins, map) + detail::draw_cells(bins, map);
     std::string const legend = detail::draw_heat_legend(bins, {0, 20});
-    return html{"<svg class=\"map\" role=\"img\" aria-label=\"who sends whom\" viewBox=\"0 0 490 " +
+    return html{"<svg class=\"map\" role=\"img\" aria-label=\"who sends to whom\" viewBox=\"0 0 "
+                "490 " +
                 svg_number(map.y + side) + "\">\n" + body + "</svg>\n"} +
            html{
                "<svg class=\"key\" role=\"img\" aria-label=\"what the colours mean\" viewBox=\"0 0 "
@@ -113,7 +114,8 @@ html pair_table(heat_bins const& bins) {
              grouped(pairs[i].bytes)});
     if (pairs.empty())
         return element("p", html_text("Nothing is sent: all bytes stay where they are."));
-    return on_demand("The pairs that send most", html_table("Who sends whom, largest first", rows));
+    return on_demand("The pairs that send most",
+                     html_table("Who sends to whom, largest first", rows));
 }
 
 html conversion_part(json::object const& planned) {
@@ -215,7 +217,7 @@ std::string plan_page(shown_plan const& shown) {
             body + section("What convert reads and writes", conversion_part(planned->as_object()));
     body = body + layouts_part(shown);
     bool const has_files = shown.from.checkpoint.has_value();
-    body = body + section(has_files ? "Which file gives which rank how much" : "Who sends whom",
+    body = body + section(has_files ? "Which file gives which rank how much" : "Who sends to whom",
                           heat_picture(shown.bins) + pair_table(shown.bins));
     html const in_memory =
         has_files

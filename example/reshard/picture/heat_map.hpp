@@ -17,7 +17,7 @@
 #include <vector>
 
 /// \file
-/// Who sends whom how much, as a picture: ranks that give downwards, ranks that get to the right.
+/// Who sends how much to whom, as a picture: ranks that give downwards, ranks that get to the right.
 
 namespace reshard {
 

@@ -127,7 +127,8 @@ constexpr svg_point link_timelines_size(std::size_t links) {
 }
 
 /// A picture, part of another, of links at `corner`: time to the right, and a line at the least
-/// that any order takes. So many links as are left out have no more to do than those that are drawn.
+/// that any order takes. So many links as are left out have no more to do than those that are
+/// drawn.
 inline std::string draw_link_timelines(std::vector<link_strip> const& links, double least_seconds,
                                        svg_point corner, std::size_t left_out = 0) {
     svg_point const first{corner.x + detail::strips_left, corner.y + 30};

@@ -73,8 +73,8 @@ public:
                  std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
     any_program(F program) : program_(function(std::move(program))) {}
 
-    /// The one that other ranks of a redistribution have, as those of the other side: this rank need
-    /// not know it. They give a function, or text that was parsed.
+    /// The one that other ranks of a redistribution have, as those of the other side: this rank
+    /// need not know it. They give a function, or text that was parsed.
     static any_program of_other_ranks() {
         any_program other;
         other.program_ = elsewhere();
@@ -87,8 +87,8 @@ public:
     /// The mapping that it was made from, or null.
     mapping const* known() const { return std::get_if<mapping>(&program_); }
 
-    /// The function that it was made from, or null; of a program that only other ranks have, one that
-    /// throws.
+    /// The function that it was made from, or null; of a program that only other ranks have, one
+    /// that throws.
     function const* made() const {
         static function const unknown = [](catalog const&, catalog const*) -> mapping {
             fail(errc::usage, "the program is said to be that of other ranks, and no rank has one; "
@@ -218,14 +218,14 @@ struct options {
     /// one on the same node gives them.
     holder_t processes_per_node = 0;
     /// What several ranks on other nodes want from one leaves it once, and they pass it on chunk by
-    /// chunk, from their targets, in messages; see `plan_options::relays`. Nothing is passed on where
-    /// `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one another; nor
-    /// are tensors that are filled in rounds, and what ranks look up in a directory
+    /// chunk, from their targets, in messages; see `plan_options::relays`. Nothing is passed on
+    /// where `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one
+    /// another; nor are tensors that are filled in rounds, and what ranks look up in a directory
     /// (`gather_up_to`).
     ///
     /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
-    /// from node to node. That is faster where all nodes together read files more slowly than one of
-    /// them sends.
+    /// from node to node. That is faster where all nodes together read files more slowly than one
+    /// of them sends.
     bool relays = false;
     /// Patterns of target keys whose shapes may differ from what the source has or the program
     /// yields (see `fit_shapes`): they are cropped, or extended with zeros.

@@ -29,8 +29,8 @@ class source_state;
 /// Tensors whose versions other programs of this machine read, of whatever layout theirs are.
 ///
 /// Each rank keeps two copies of its shards in memory that other programs map. They meet through a
-/// port file, and from then on nothing but this memory is between them: whoever dies, the others go
-/// on. The file is there as long as this object; a source that comes to the same path takes its
+/// port file, and from then on nothing but this memory is between them: when one ends, the others
+/// go on. The file is there as long as this object; a source that comes to the same path takes its
 /// place, and its readers.
 class bridge_source {
 public:
@@ -58,8 +58,8 @@ public:
     /// waited for until the deadline.
     ///
     /// Every shard is compared with the last version, and counts as changed from the first bit that
-    /// differs on: of shards that have changed this costs next to nothing beside the copy, of others
-    /// it reads them and the last version once. Nothing is digested.
+    /// differs on: of shards that have changed this costs next to nothing beside the copy, of
+    /// others it reads them and the last version once. Nothing is digested.
     ///
     /// \par Collective every rank of the group, in the same order
     /// \post  every reader that looks finds this version complete, or a newer one
@@ -69,7 +69,8 @@ public:
     /// `key_pattern` has them: nothing is compared. Of a tensor that has changed and matches none,
     /// the version has what the last one has.
     ///
-    /// \throws error with errc::unknown_key for a pattern that no key matches, and nothing is published
+    /// \throws error with errc::unknown_key for a pattern that no key matches, and nothing is
+    ///         published
     std::uint64_t publish(std::vector<std::string> const& changed);
 
     /// Waits until so many readers have the newest version, also those that have left with it, and

@@ -63,9 +63,9 @@ public:
     /// source has come, meets that one.
     ///
     /// \param  least waits for a version of that number or a higher one, until the deadline
-    /// \throws error on every rank alike: errc::deadline where such a version has not come, or every
-    ///         one was overwritten while it was read; what `bridge_options::ready` throws; as the
-    ///         constructor where another source does not fit. Then `front` is what it was
+    /// \throws error on every rank alike: errc::deadline where such a version has not come, or
+    ///         every one was overwritten while it was read; what `bridge_options::ready` throws; as
+    ///         the constructor where another source does not fit. Then `front` is what it was
     std::uint64_t update(std::uint64_t least = 0);
 
     /// The set that has a complete version, 0 or 1, and which version that is.

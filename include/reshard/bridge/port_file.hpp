@@ -98,13 +98,13 @@ class written_port {
 public:
     written_port() = default;
 
-    /// Writes a file that others see as a whole, in the place of one that is there, and removes what
-    /// the source that wrote that one has left behind if it was killed.
+    /// Writes a file that others see as a whole, in the place of one that is there, and removes
+    /// what the source that wrote that one has left behind if it was killed.
     ///
     /// \param begun versions that were begun before, at least: more, where the old file or the one
     ///              at `count_path` says so
-    /// \throws error with errc::already_exists where a file is at either path that is none of these;
-    ///         errc::io
+    /// \throws error with errc::already_exists where a file is at either path that is none of
+    ///         these; errc::io
     written_port(std::filesystem::path path, port_content const& content, std::uint64_t token,
                  std::uint64_t begun);
     written_port(written_port&& other) noexcept = default;

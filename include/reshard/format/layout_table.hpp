@@ -58,10 +58,12 @@ RESHARD_DECL layout source_layout(layout_table const& table);
 /// The layout of a target, with the data types that the program yields.
 ///
 /// \param yielded what program and source yield
+/// \param maker   what yields them, as messages say it
 /// \throws error with errc::unknown_key for a key that they do not yield, with errc::shape_mismatch
 ///         or errc::dtype_mismatch for one that differs; it names file, key and both sides, and how
 ///         to cast; with errc::overflow for a tensor of more than 2^63 - 1 bits
-RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded);
+RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded,
+                                            std::string_view maker = "the program yields");
 
 /// The layout as a table without a data type left open.
 RESHARD_DECL layout_table table_of(layout const& whole_layout);

@@ -15,12 +15,13 @@
 namespace reshard {
 
 /// The ranks of two jobs as one group, those of the first one in front. They meet through a file:
-/// the first one writes it, the second one waits for it and answers beside it; at the end both files
-/// are gone.
+/// the first one writes it, the second one waits for it and answers beside it; at the end both
+/// files are gone.
 ///
-/// This takes what the launcher has for it: Open MPI 4 needs one `ompi-server`, and each job started
-/// with `mpiexec --ompi-server file:URI`. From then on the jobs are one for MPI: where a process
-/// dies all end, and all have to reach `MPI_Finalize`. On one machine a bridge needs none of this.
+/// This takes what the launcher has for it: Open MPI 4 needs one `ompi-server`, and each job
+/// started with `mpiexec --ompi-server file:URI`. From then on the jobs are one for MPI: where a
+/// process dies all end, and all have to reach `MPI_Finalize`. On one machine a bridge needs none
+/// of this.
 ///
 /// \param file     a path that both jobs reach
 /// \param is_first true in one of both jobs

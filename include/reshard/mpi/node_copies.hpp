@@ -14,8 +14,8 @@
 #include <vector>
 
 /// \file
-/// The order in which a process copies between its own memory and that of its neighbours, and what it
-/// writes there.
+/// The order in which a process copies between its own memory and that of its neighbours, and what
+/// it writes there.
 
 namespace reshard::detail {
 

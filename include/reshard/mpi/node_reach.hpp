@@ -56,7 +56,8 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
 /// Lets chunks that a process passes on wait for those that bring them.
 ///
 /// \return how many are waited for
-/// \throws error with errc::bad_layout where a plan, as one from a file, passes on what does not come
+/// \throws error with errc::bad_layout where a plan, as one from a file, passes on what does not
+///         come
 RESHARD_DECL std::size_t link_relays(plan const& whole, std::vector<lane>& sends,
                                      std::vector<lane>& receives);
 

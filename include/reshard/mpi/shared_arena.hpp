@@ -103,7 +103,8 @@ auto with_segments(Group const& node, std::string& refusal, Make const& make)
         } catch (error const& problem) { // the same on every rank of the node
             if (problem.code() == errc::deadline)
                 throw;
-            refusal += (refusal.empty() ? "" : "; ") + std::string(problem.what());
+            if (refusal != problem.what())
+                refusal += (refusal.empty() ? "" : "; ") + std::string(problem.what());
         }
     return nullptr;
 }

@@ -25,6 +25,11 @@ namespace reshard::detail {
     fail_io(path.string() + ": " + what, problem);
 }
 
+/// Refuses a path whose directory does not exist.
+///
+/// \throws error with errc::io, naming the path and that directory
+RESHARD_DECL void check_parent(std::filesystem::path const& path);
+
 using file_identity = file_store::identity;
 
 /// A file of the system that is read at positions.

@@ -19,8 +19,8 @@ namespace reshard::detail {
 /// The place of each shard among all: replicas of one box stand together, boxes in their order.
 ///
 /// Those that want the same source box are neighbours then, and their turns fall on all replicas of
-/// it alike. The numbers of their ranks would not do: ranks that want the same box are often a power
-/// of two apart.
+/// it alike. The numbers of their ranks would not do: ranks that want the same box are often a
+/// power of two apart.
 constexpr std::vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
     std::vector<std::uint32_t> places(shards ? shards.size() : 0, 0);
     shard_index const index(shards);
@@ -75,9 +75,9 @@ private:
         return places.empty() ? shard : places[shard];
     }
 
-    /// Where few want a box that many have, equal tensors begin one behind the other. Where many do,
-    /// equal tensors stay equal, and are counted together. With relays each box that is wanted is
-    /// given once, and tensors begin one behind the other, however many want them.
+    /// Where few want a box that many have, equal tensors begin one behind the other. Where many
+    /// do, equal tensors stay equal, and are counted together. With relays each box that is wanted
+    /// is given once, and tensors begin one behind the other, however many want them.
     constexpr void count_tensors(source_indices const& sources) {
         std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());

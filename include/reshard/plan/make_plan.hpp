@@ -85,8 +85,8 @@ private:
                (source != no_holder && scope_.sources.contains(source));
     }
 
-    /// Lists a transfer of a tree, and those by which takers in the scope pass on what it brings. One
-    /// that such a taker passes on is listed with that taker's.
+    /// Lists a transfer of a tree, and those by which takers in the scope pass on what it brings.
+    /// One that such a taker passes on is listed with that taker's.
     constexpr void list_relayed(transfer entry, relay_place const& at) {
         relay_tree const tree = relays_.trees()[at.tree];
         bool const is_listed = at.is_passed_on()
@@ -186,8 +186,8 @@ private:
 /// The transfers of the holders in `scope`: those of `make_patterns`, listed.
 ///
 /// \par Units  elements; `bytes` only through `wire_bytes`
-/// \post       `verify` finds nothing; the plan does not depend on the order of keys, and on that of
-///             a rank's shards at most in which of several replicas gives
+/// \post       `verify` finds nothing; the plan does not depend on the order of keys, and on that
+///             of a rank's shards at most in which of several replicas gives
 /// \throws     error with errc::not_covered where nobody holds elements of a wanted shard, with
 ///             errc::overlap where source shards share elements without being replicas
 /// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of bench/jobs.hpp

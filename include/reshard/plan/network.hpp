@@ -86,8 +86,8 @@ struct network {
     constexpr bool operator==(network const&) const = default;
 };
 
-/// Refuses bandwidths and latencies that are negative or no numbers, ways without any bandwidth,
-/// and nodes without ranks.
+/// Refuses bandwidths that are neither 0 nor from 1 to 1e18 bytes a second, latencies that are not
+/// from 0 to 1e6 seconds, ways without any bandwidth, and nodes without ranks.
 ///
 /// \throws error with errc::bad_layout that names the field, its number and what it may be
 RESHARD_DECL void validate(network const& one);

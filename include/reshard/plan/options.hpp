@@ -86,8 +86,8 @@ inline constexpr stored_form form_of<plan_scope>{"scope of a plan", 5};
 
 } // namespace detail
 
-/// How one of several holders of the same elements is chosen to give them. One that the target's own
-/// process plays always comes first, then those on its node.
+/// How one of several holders of the same elements is chosen to give them. One that the target's
+/// own process plays always comes first, then those on its node.
 enum class replica_choice : std::uint8_t {
     balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
     by_target, ///< by turns of the targets, where a target does not know what others want

@@ -77,8 +77,8 @@ struct relay {
     std::uint32_t transfer = 0;
     std::uint32_t tree = 0;
     std::uint32_t place = 0; ///< of its target holder
-    /// Which of the different boxes of the target's shards it belongs to: a holder may want two that
-    /// begin at one element.
+    /// Which of the different boxes of the target's shards it belongs to: a holder may want two
+    /// that begin at one element.
     std::uint32_t box = 0;
     /// The transfer that brings the elements to who passes them on; none where the source gives
     /// them, or the plan is of others.

@@ -30,11 +30,12 @@ namespace reshard {
 ///
 /// Only bytes that shards need are read: by the rank that needs them, or, where several ranks of a
 /// node do, by one of them (`how.reads`); where several nodes do and `how.relays` says so, by one
-/// rank of all; those of files that a rank does not see, by one that does. Each rank shares in comparing the replicas of the tensors that are used. Tensors that the
-/// program only adds keep their content, and so do those that `how.strict` leaves out; the result
-/// says which, and what else the mode wants to be said. Of the options, `program`, `strict`,
-/// `needs`, `shape_mismatch`, `verify`, `reads`, `relays` and `deadline` apply; a function gets the catalogs
-/// of the checkpoint and of what all ranks want.
+/// rank of all; those of files that a rank does not see, by one that does. Each rank shares in
+/// comparing the replicas of the tensors that are used. Tensors that the program only adds keep
+/// their content, and so do those that `how.strict` leaves out; the result says which, and what
+/// else the mode wants to be said. Of the options, `program`, `strict`, `needs`, `shape_mismatch`,
+/// `verify`, `reads`, `relays` and `deadline` apply; a function gets the catalogs of the checkpoint
+/// and of what all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and
 ///         errc::io; then tensors have what was read before. All else before anything is written:

@@ -11,14 +11,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <deque>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 /// \file
-/// A directory takes its place, or that of another one, in one step.
+/// A directory takes its place, or that of another one, in one step; files do, all or none.
 
 namespace reshard::detail {
 
@@ -37,29 +40,124 @@ inline void sync_directory(std::filesystem::path const& path) {
         fail_io(path, "cannot be written");
 }
 
-/// Writes a file beside `target` and gives it that name when it is complete; a file that is there
-/// is replaced.
+/// Lets two names change their places; returns 0 or what the system says.
+inline int try_exchange(std::filesystem::path const& a, std::filesystem::path const& b) {
+    constexpr unsigned exchange_both = 2; // RENAME_EXCHANGE
+    auto const exchange = [&] {
+        return ::syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), exchange_both);
+    };
+    return uninterrupted(exchange) == 0 ? 0 : errno;
+}
+
+/// A file that is complete beside its target, and is removed unless it is put there.
 ///
 /// A process that dies leaves a file of a `temporary_name`, never half a file; the next one removes
 /// it.
-///
-/// \throws error with errc::io, naming the target; then what is there is what it was
-inline void write_whole_file(std::filesystem::path const& target, std::string_view text) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(target, ignored))
-        fail(errc::io, target.string(), ": cannot be written, since this is a directory");
-    std::filesystem::path fresh = target;
-    fresh.replace_filename(temporary_name(target));
-    try {
-        remove_leftovers(target);
-        write_new_file(fresh, text);
-        if (int const problem = try_rename(fresh, target))
-            fail_io(target, "cannot be put in place", problem);
-        sync_directory(directory_of(target));
-    } catch (error const& problem) {
-        std::filesystem::remove(fresh, ignored);
-        fail(problem.code(), target.string(), ": cannot be written: ", problem.what());
+class fresh_file {
+public:
+    /// \throws error with errc::io, naming the target
+    fresh_file(std::filesystem::path target, std::string_view text)
+        : target_(std::move(target)), fresh_(target_) {
+        std::error_code ignored;
+        if (std::filesystem::is_directory(target_, ignored))
+            fail(errc::io, target_.string(), ": cannot be written, since this is a directory");
+        check_parent(target_);
+        fresh_.replace_filename(temporary_name(target_));
+        try {
+            remove_leftovers(target_);
+            write_new_file(fresh_, text);
+        } catch (error const& problem) {
+            std::filesystem::remove(fresh_, ignored);
+            fail(problem.code(), about_target(problem.what()));
+        }
     }
+    fresh_file(fresh_file const&) = delete;
+    fresh_file& operator=(fresh_file const&) = delete;
+
+    /// Removes the file that has the temporary name: this one, or the one that it replaced.
+    ~fresh_file() {
+        std::error_code ignored;
+        std::filesystem::remove(fresh_, ignored);
+    }
+
+    /// Puts it in place; a file that is there is replaced, for good.
+    ///
+    /// \throws error with errc::io, naming the target; then what is there is what it was
+    void put() {
+        if (int const problem = try_rename(fresh_, target_))
+            fail_io(target_, "cannot be put in place", problem);
+    }
+
+    /// The same, but that it can be taken back.
+    void put_for_now() {
+        int const problem = try_exchange(fresh_, target_);
+        is_exchanged_ = problem == 0;
+        is_new_ = problem == ENOENT;
+        if (!is_exchanged_)
+            put();
+    }
+
+    /// Brings back what was there, or nothing; where the file system cannot exchange two names, a
+    /// file that was replaced stays so.
+    ///
+    /// \pre `put_for_now` was called
+    void take_back() noexcept {
+        std::error_code ignored;
+        if (is_exchanged_)
+            try_exchange(fresh_, target_);
+        else if (is_new_)
+            std::filesystem::remove(target_, ignored);
+    }
+
+private:
+    std::string about_target(std::string const& text) const {
+        std::string const name = fresh_.string();
+        return target_.string() +
+               (text.starts_with(name) ? text.substr(name.size()) : ": cannot be written: " + text);
+    }
+
+    std::filesystem::path target_, fresh_;
+    bool is_exchanged_ = false;
+    bool is_new_ = false; ///< nothing was there
+};
+
+/// A file that is to be written, and what is in it.
+struct whole_file {
+    std::filesystem::path target;
+    std::string text;
+};
+
+/// Writes files that appear when all of them are complete; those that are there are replaced.
+///
+/// A process that dies while they get their names leaves some of them in place.
+///
+/// \pre    no two targets are one file
+/// \throws error with errc::io, naming the target that cannot be written; then what is at all of
+///         them is what it was
+inline void write_whole_files(std::span<whole_file const> files) {
+    std::deque<fresh_file> fresh;
+    for (whole_file const& one : files)
+        fresh.emplace_back(one.target, one.text);
+    std::size_t count = 0; // that are in place
+    try {
+        for (; count < fresh.size(); ++count)
+            if (count + 1 < fresh.size())
+                fresh[count].put_for_now();
+            else
+                fresh[count].put();
+    } catch (error const&) {
+        while (count > 0)
+            fresh[--count].take_back();
+        throw;
+    }
+    for (whole_file const& one : files)
+        sync_directory(directory_of(one.target));
+}
+
+/// The same of one file.
+inline void write_whole_file(std::filesystem::path const& target, std::string_view text) {
+    fresh_file(target, text).put();
+    sync_directory(directory_of(target));
 }
 
 /// Renames unless something has the new name; returns 0 or what the system says.
@@ -90,15 +188,6 @@ inline void put_file_in_place(std::filesystem::path const& fresh,
     if (problem != 0)
         fail_io(target, "cannot be put in place", problem);
     sync_directory(directory_of(target));
-}
-
-/// Lets two names change their places; returns 0 or what the system says.
-inline int try_exchange(std::filesystem::path const& a, std::filesystem::path const& b) {
-    constexpr unsigned exchange_both = 2; // RENAME_EXCHANGE
-    auto const exchange = [&] {
-        return ::syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), exchange_both);
-    };
-    return uninterrupted(exchange) == 0 ? 0 : errno;
 }
 
 /// The same where the file system cannot: for a moment there is no `target`.

@@ -30,15 +30,6 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-inline void check_parent(std::filesystem::path const& target) {
-    std::filesystem::path const parent = target.parent_path();
-    std::error_code ignored;
-    if (parent.empty() || std::filesystem::is_directory(parent, ignored))
-        return;
-    fail(errc::io, target.string(), ": ", parent.string(), ", its parent directory, ",
-         std::filesystem::exists(parent, ignored) ? "is none" : "does not exist");
-}
-
 /// Refuses a target that must not be written.
 inline void check_target(std::filesystem::path const& target, bool replace) {
     if (target.empty())

@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(shapes_may_differ_where_that_is_allowed) {
     BOOST_TEST(right == (std::vector<float>{1, 5, 9, 0}), boost::test_tools::per_element());
     BOOST_CHECK_EXCEPTION(redistribute_ranks(source, target), error,
                           says(errc::shape_mismatch, "'w' has the shape [4, 2] in the target, and "
-                                                     "the program yields [3, 4]"));
+                                                     "the source has [3, 4]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_flat_shard_of_a_longer_tensor_ends_in_zeros) {

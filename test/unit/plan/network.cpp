@@ -53,14 +53,23 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_the_field_and_its_number) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     BOOST_TEST(complaint_about([](network& one) { one.ranks_per_node = 0; }) ==
                "ranks_per_node is 0; a node has at least 1 rank");
-    BOOST_TEST(complaint_about([](network& one) { one.copy.rank_bytes_per_second = -2.5; }) ==
-               "copy.rank_bytes_per_second is -2.5; it must be a number of bytes a second that is "
-               "not negative");
+    BOOST_TEST(
+        complaint_about([](network& one) { one.copy.rank_bytes_per_second = -2.5; }) ==
+        "copy.rank_bytes_per_second is -2.5; it must be 0, or from 1 to 1e18 bytes a second");
     BOOST_TEST(complaint_about([](network& one) { one.link.latency_seconds = infinite; }) ==
-               "link.latency_seconds is inf; it must be a number of seconds that is not negative");
+               "link.latency_seconds is inf; it must be from 0 to 1e6 seconds");
     BOOST_TEST(complaint_about([](network& one) {
                    one.memory.node_bytes_per_second = std::numeric_limits<double>::quiet_NaN();
                }).starts_with("memory.node_bytes_per_second is nan; "));
+    BOOST_TEST(complaint_about([](network& one) { one.link.node_bytes_per_second = 1e-320; }) ==
+               "link.node_bytes_per_second is 1e-320; it must be 0, or from 1 to 1e18 bytes a "
+               "second");
+    BOOST_TEST(complaint_about([](network& one) {
+                   one.rack.bytes_per_second = 1e300;
+               }).starts_with("rack.bytes_per_second is 1e+300; "));
+    BOOST_TEST(complaint_about([](network& one) { one.copy.latency_seconds = 1e300; }) ==
+               "copy.latency_seconds is 1e+300; it must be from 0 to 1e6 seconds");
+    BOOST_TEST(complaint_about([](network& one) { one.link = {1, 1e18, 1e6}; }).empty());
     BOOST_TEST(complaint_about([](network& one) {
                    one.link = {0, 0, 1};
                }) ==

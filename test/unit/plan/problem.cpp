@@ -2,6 +2,8 @@
 
 #include <reshard/plan/problem.hpp>
 
+#include <reshard/expr/slice.hpp>
+
 #include "support/layouts.hpp"
 #include "support/says.hpp"
 
@@ -80,14 +82,19 @@ BOOST_AUTO_TEST_CASE(a_program_for_another_source_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_target_of_another_shape_or_type_is_refused) {
     layout const target = layout_of({{part("w", {5}, {{0}, {5}})}});
-    BOOST_CHECK_EXCEPTION(problem_of(made_for({4}, data_type::f32), four, target), error,
-                          says(errc::shape_mismatch,
-                               "'w' has the shape [5] in the target, and the program yields [4]"));
+    BOOST_CHECK_EXCEPTION(
+        problem_of(made_for({4}, data_type::f32), four, target), error,
+        says(errc::shape_mismatch, "'w' has the shape [5] in the target, and the source has [4]"));
     layout const half = layout_of({{{"w", data_type::f16, {4}, {{0}, {4}}, {}}}});
     BOOST_CHECK_EXCEPTION(problem_of(made_for({4}, data_type::f32), four, half), error,
                           says(errc::dtype_mismatch,
-                               "'w' is float16 in the target, and the program yields float32; "
+                               "'w' is float16 in the target, and the source has float32; "
                                "to cast it write 'w -> w, dtype=\"float16\"'"));
+    mapping shorter;
+    shorter.define("w", slice(shorter.source("w", {4}, data_type::f32), {{1, 3}}));
+    BOOST_CHECK_EXCEPTION(problem_of(shorter, four, target), error,
+                          says(errc::shape_mismatch,
+                               "'w' has the shape [5] in the target, and the program yields [2]"));
 }
 
 namespace {

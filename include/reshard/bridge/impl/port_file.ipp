@@ -143,6 +143,7 @@ inline std::string port_text(std::uint64_t token, std::uint64_t begun, std::stri
 
 /// Writes a file that others see as a whole, in the place of one that is there.
 inline output_file put_port(std::filesystem::path const& path, std::string const& text) {
+    check_parent(path);
     std::filesystem::path fresh = path;
     fresh += ".new";
     std::error_code problem;

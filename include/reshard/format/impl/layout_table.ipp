@@ -26,13 +26,13 @@ RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards) {
 
 /// The data type of a row that must agree with what a program yields.
 inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
-                              catalog_entry const& yielded) {
+                              catalog_entry const& yielded, std::string_view maker) {
     if (row.shape != yielded.shape)
         fail(errc::shape_mismatch, quoted(table, row), " has the shape ", row.shape,
-             " in the layout, but the program yields ", yielded.shape);
+             " in the layout, but ", maker, " ", yielded.shape);
     if (row.dtype && *row.dtype != yielded.dtype)
         fail(errc::dtype_mismatch, quoted(table, row), " has the data type ", code(*row.dtype),
-             " in the layout, but the program yields ", code(yielded.dtype),
+             " in the layout, but ", maker, " ", code(yielded.dtype),
              "; to cast it, add the attribute dtype=\"", *row.dtype,
              "\" to the statement that yields it, as in: ", row.key, " -> ", row.key, ", dtype=\"",
              *row.dtype, "\"");
@@ -46,7 +46,7 @@ inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
 
 /// What the program yields and the layout does not ask for.
 inline std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
-                                            layout const& target) {
+                                            layout const& target, std::string_view maker) {
     std::string keys;
     std::size_t count = 0;
     for (catalog_entry const& entry : yielded)
@@ -55,9 +55,9 @@ inline std::optional<std::string> unwritten(layout_table const& table, catalog c
         }
     if (count == 0)
         return std::nullopt;
-    return table.file + ": " + counted(count, "key") +
-           (count == 1 ? " that the program yields is not in the layout and is not written: "
-                       : " that the program yields are not in the layout and are not written: ") +
+    return table.file + ": " + counted(count, "key") + " that " + std::string(maker) +
+           (count == 1 ? " is not in the layout and is not written: "
+                       : " are not in the layout and are not written: ") +
            keys;
 }
 
@@ -72,17 +72,18 @@ RESHARD_DECL layout source_layout(layout_table const& table) {
     return std::move(made).take();
 }
 
-RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded) {
+RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded,
+                                            std::string_view maker) {
     layout_builder made(table.ranks);
     for (layout_row const& row : table.rows) {
         catalog_entry const* const entry = yielded.find(row.key);
         if (!entry)
             fail(errc::unknown_key, quoted(table, row),
                  " is yielded by neither the program nor the source");
-        made.add(row.key, agreed_dtype(table, row, *entry), {row.shape, row.shards});
+        made.add(row.key, agreed_dtype(table, row, *entry, maker), {row.shape, row.shards});
     }
     completed_layout result{std::move(made).take(), table.notes};
-    if (auto note = unwritten(table, yielded, result.target))
+    if (auto note = unwritten(table, yielded, result.target, maker))
         result.notes.push_back(std::move(*note));
     return result;
 }

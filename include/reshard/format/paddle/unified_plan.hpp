@@ -16,8 +16,8 @@ namespace reshard::detail {
 /// master weight of `w` where both are there, and `w.moment1_0` and the other states of Paddle's
 /// Adam are the optimizer's. All other tensors are the model's.
 ///
-/// \throws error as `plan_safetensors` does; errc::unsupported for shards that are no whole tensors,
-///         and for data types that Paddle does not have
+/// \throws error as `plan_safetensors` does; errc::unsupported for shards that are no whole
+///         tensors, and for data types that Paddle does not have
 /// \par Source the trainer of PaddleNLP: one file for each part, numbered from 1
 RESHARD_DECL checkpoint_plan plan_unified(layout const& target, file_choices const& choices);
 

@@ -46,8 +46,8 @@ public:
     /// Fills `target` with the bytes from `position` on.
     ///
     /// \pre    `position + target.size() <= bytes()`
-    /// \throws error with errc::corrupt_file where the text has fewer bytes, or more, as far as that
-    ///         was seen, or other characters
+    /// \throws error with errc::corrupt_file where the text has fewer bytes, or more, as far as
+    ///         that was seen, or other characters
     RESHARD_DECL void read(file_store::file const& file, std::uint64_t position,
                            std::span<std::byte> target) const;
 
@@ -76,8 +76,8 @@ public:
     ///
     /// \param bytes how many there should be
     /// \param what  names them in messages: "tensor 'w'"
-    /// \throws error with errc::corrupt_file for a text that cannot have so many; the file's name is
-    ///         in it
+    /// \throws error with errc::corrupt_file for a text that cannot have so many; the file's name
+    ///         is in it
     RESHARD_DECL std::uint64_t add(pickle const& values, pickle_value text, std::uint64_t bytes,
                                    std::string const& what);
 

@@ -41,6 +41,7 @@ inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 
 /// Writes a file that others see as a whole.
 inline void write_note(std::string const& file, joining_note const& note) {
+    check_parent(file);
     std::string const bytes = to_bytes(note), fresh = file + ".new";
     std::remove(fresh.c_str()); // of a job that was killed as it wrote it
     output_file::create(fresh, bytes.size()).write(0, std::as_bytes(std::span(bytes)));

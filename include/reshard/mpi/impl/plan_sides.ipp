@@ -191,8 +191,8 @@ inline bool gather_joined_sources(mpi_group const& ranks, known_side& side) {
     return false;
 }
 
-/// The nodes that are there, where they matter. Where they are unlike one another, or are one, nothing
-/// is passed on.
+/// The nodes that are there, where they matter. Where they are unlike one another, or are one,
+/// nothing is passed on.
 ///
 /// \par Collective every rank of the group, in the same order
 inline plan_options nodes_for(layout const& source, mpi_group const& ranks, options const& how) {

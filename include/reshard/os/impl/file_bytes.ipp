@@ -19,6 +19,15 @@
 
 namespace reshard::detail {
 
+RESHARD_DECL void check_parent(std::filesystem::path const& path) {
+    std::filesystem::path const parent = path.parent_path();
+    std::error_code ignored;
+    if (parent.empty() || std::filesystem::is_directory(parent, ignored))
+        return;
+    fail(errc::io, path.string(), ": ", parent.string(), ", its parent directory, ",
+         std::filesystem::exists(parent, ignored) ? "is none" : "does not exist");
+}
+
 RESHARD_DECL input_file::input_file(std::filesystem::path path)
     : path_(std::move(path)), file_(file_descriptor::open(path_, O_RDONLY)) {}
 

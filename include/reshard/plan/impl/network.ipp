@@ -9,7 +9,6 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -24,18 +23,24 @@ inline std::string digits_of(double number) {
     return {digits.data(), end};
 }
 
-inline void check_number(std::string_view way, std::string_view field, double number,
-                         std::string_view unit) {
-    if (!(number >= 0) || !std::isfinite(number))
-        fail(errc::bad_layout, way, field, " is ", digits_of(number), "; it must be a number of ",
-             unit, " that is not negative");
+/// Of fewer bytes a second, times would be infinite; of more, nothing.
+inline void check_bandwidth(std::string_view way, std::string_view field, double number) {
+    if (number != 0 && !(number >= 1 && number <= 1e18))
+        fail(errc::bad_layout, way, field, " is ", digits_of(number),
+             "; it must be 0, or from 1 to 1e18 bytes a second");
+}
+
+/// Beside longer ones, nothing would be seen of what bytes take.
+inline void check_latency(std::string_view way, double number) {
+    if (!(number >= 0 && number <= 1e6))
+        fail(errc::bad_layout, way, ".latency_seconds is ", digits_of(number),
+             "; it must be from 0 to 1e6 seconds");
 }
 
 inline void check_speed(std::string_view way, network::speed const& one) {
-    constexpr std::string_view unit = "bytes a second";
-    check_number(way, ".rank_bytes_per_second", one.rank_bytes_per_second, unit);
-    check_number(way, ".node_bytes_per_second", one.node_bytes_per_second, unit);
-    check_number(way, ".latency_seconds", one.latency_seconds, "seconds");
+    check_bandwidth(way, ".rank_bytes_per_second", one.rank_bytes_per_second);
+    check_bandwidth(way, ".node_bytes_per_second", one.node_bytes_per_second);
+    check_latency(way, one.latency_seconds);
     if (one.rank_bytes_per_second == 0 && one.node_bytes_per_second == 0)
         fail(errc::bad_layout, way, ".rank_bytes_per_second and ", way,
              ".node_bytes_per_second are 0; one of them must be greater");
@@ -49,8 +54,8 @@ RESHARD_DECL void validate(network const& one) {
     detail::check_speed("copy", one.copy);
     detail::check_speed("memory", one.memory);
     detail::check_speed("link", one.link);
-    detail::check_number("rack", ".bytes_per_second", one.rack.bytes_per_second, "bytes a second");
-    detail::check_number("rack", ".latency_seconds", one.rack.latency_seconds, "seconds");
+    detail::check_bandwidth("rack", ".bytes_per_second", one.rack.bytes_per_second);
+    detail::check_latency("rack", one.rack.latency_seconds);
     if (one.rack.nodes > 0 && one.rack.bytes_per_second == 0)
         fail(errc::bad_layout, "rack.bytes_per_second is 0, and a rack has ",
              detail::counted(one.rack.nodes, "node"), "; it must be greater, or rack.nodes 0");

@@ -55,6 +55,16 @@ inline source_side source_of(mapping_source const& wanted, layout const& source,
             static_cast<std::uint32_t>(held - source.tensors.data())};
 }
 
+/// What gives an output its shape and type: the source, where it has that tensor as it is.
+inline std::string_view maker_of(mapping const& program, mapping_output const& output) {
+    expression const& value = output.value;
+    if (!is_source_box(value))
+        return "the program yields ";
+    mapping_source const& from = program.sources()[value.pieces.source(0)];
+    bool const is_whole = from.key == output.key && from.shape == value.shape;
+    return is_whole ? "the source has " : "the program yields ";
+}
+
 inline target_side target_of(layout const& target, tensor_layout const& wanted,
                              mapping const& program, mapping_output const* output) {
     std::string const& key = wanted.key;
@@ -67,12 +77,12 @@ inline target_side target_of(layout const& target, tensor_layout const& wanted,
                         "; to leave it as it is write '_ -> " + key + "'");
     if (output->value.shape != shape)
         fail_tensor(errc::shape_mismatch, key,
-                    "has the shape " + to_string(shape) +
-                        " in the target, and the program yields " + to_string(output->value.shape));
+                    "has the shape " + to_string(shape) + " in the target, and " +
+                        std::string(maker_of(program, *output)) + to_string(output->value.shape));
     if (output->value.dtype != wanted.dtype)
         fail_tensor(errc::dtype_mismatch, key,
-                    "is " + std::string(name(wanted.dtype)) +
-                        " in the target, and the program yields " +
+                    "is " + std::string(name(wanted.dtype)) + " in the target, and " +
+                        std::string(maker_of(program, *output)) +
                         std::string(name(output->value.dtype)) + "; to cast it write '" + key +
                         " -> " + key + ", dtype=\"" + std::string(name(wanted.dtype)) + "\"'");
     return {key,           wanted.dtype, target.shards_of(wanted), &output->value.pieces,

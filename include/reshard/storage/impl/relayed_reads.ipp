@@ -146,7 +146,8 @@ inline std::unique_ptr<window_slots> slots_of_node(mpi_group const& node, std::u
 /// Passes windows on, in rounds: in each, rank `r` of every node fills its slot with the next
 /// windows of the `r`-th part of them.
 ///
-/// A round waits for others of the same round alone, and for those before: no rank waits for itself.
+/// A round waits for others of the same round alone, and for those before: no rank waits for
+/// itself.
 class window_relay {
 public:
     /// The most windows of a round.

@@ -336,8 +336,8 @@ private:
         return arguments.count == 1 && result_.values_[arguments.place].what == kind::dict;
     }
 
-    /// Python makes a deque of nothing, or of () and its greatest length, and adds to it then; it is
-    /// made of a list here.
+    /// Python makes a deque of nothing, or of () and its greatest length, and adds to it then; it
+    /// is made of a list here.
     pickle_value deque_arguments(pickle_value arguments) {
         std::vector<pickle_value>& all = result_.values_;
         auto const given = std::span(all).subspan(arguments.place, arguments.count);
