@@ -8,200 +8,20 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/catalog.hpp>
+#include <reshard/plan/assignment.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <map>
 #include <numeric>
-#include <queue>
 #include <utility>
 
 namespace reshard {
 
 namespace detail {
-
-/// The assignment by shortest augmenting paths.
-///
-/// The dual values `of_row + of_column` are at least the gain of each pair, and equal to it where
-/// something is assigned; a row that keeps a unit, and a column that takes fewer than it can, have
-/// the value 0. Then no assignment has a greater sum.
-///
-/// \par Source the Hungarian method, with lists of gains that are not 0, and capacities
-class assignment_solver {
-public:
-    assignment_solver(std::vector<gain> gains, std::vector<holder_t> supply,
-                      std::vector<holder_t> demand)
-        : gains_(std::move(gains)),
-          supply_(std::move(supply)),
-          demand_(std::move(demand)),
-          first_(supply_.size() + 1, 0),
-          row_value_(supply_.size(), 0),
-          column_value_(demand_.size(), 0),
-          given_(demand_.size()),
-          rows_(supply_.size()),
-          columns_(demand_.size()) {
-        for (gain const& one : gains_) {
-            ++first_[one.row + 1];
-            row_value_[one.row] = std::max(row_value_[one.row], one.value);
-        }
-        std::partial_sum(first_.begin(), first_.end(), first_.begin());
-    }
-
-    std::vector<assigned> solve() && {
-        // The most valuable first: they are seldom displaced by those that follow.
-        std::vector<std::uint32_t> order(supply_.size());
-        std::iota(order.begin(), order.end(), 0u);
-        std::ranges::stable_sort(order, std::greater<>(),
-                                 [&](std::uint32_t row) { return row_value_[row]; });
-        for (std::uint32_t const row : order)
-            assign_at_once(row);
-        for (std::uint32_t const row : order)
-            while (supply_[row] > 0)
-                augment(row);
-        std::vector<assigned> all;
-        for (std::uint32_t column = 0; column < given_.size(); ++column)
-            for (auto const& [row, count] : given_[column])
-                all.push_back({row, column, count});
-        return all;
-    }
-
-private:
-    static constexpr std::uint32_t none = 0xffffffff;
-
-    /// How a search came to a row or a column, and how far it is.
-    struct reached {
-        index_t distance = 0;
-        std::uint32_t from = none; ///< the column before a row, the row before a column
-        std::uint64_t search = 0;  ///< the one that this was found in
-    };
-
-    /// Where a path ends: at a column that takes more, or at a row that keeps a unit for itself.
-    struct path_end {
-        index_t distance = std::numeric_limits<index_t>::max();
-        std::uint32_t column = none, row = none;
-    };
-
-    index_t slack(gain const& one) const {
-        return row_value_[one.row] + column_value_[one.column] - one.value;
-    }
-
-    void give(std::uint32_t row, std::uint32_t column, holder_t count) {
-        if (auto const found = given_[column].try_emplace(row, count); !found.second)
-            found.first->second += count;
-    }
-
-    void take_back(std::uint32_t row, std::uint32_t column, holder_t count) {
-        auto const found = given_[column].find(row);
-        if ((found->second -= count) == 0)
-            given_[column].erase(found);
-    }
-
-    void assign_at_once(std::uint32_t row) {
-        for (std::size_t i = first_[row]; i < first_[row + 1] && supply_[row] > 0; ++i) {
-            std::uint32_t const column = gains_[i].column;
-            if (holder_t const count = std::min(supply_[row], demand_[column]);
-                count > 0 && slack(gains_[i]) == 0) {
-                give(row, column, count);
-                supply_[row] -= count;
-                demand_[column] -= count;
-            }
-        }
-    }
-
-    /// Assigns some units of a row along the shortest path, or lets a row keep some for it.
-    void augment(std::uint32_t root) {
-        path_end const end = search_from(root);
-        adjust_values(end.distance);
-        std::uint32_t const last = end.column == none ? end.row : columns_[end.column].from;
-        holder_t count = supply_[root];
-        if (end.column != none)
-            count = std::min(count, demand_[end.column]);
-        for (std::uint32_t row = last; row != root; row = row_before(row))
-            count = std::min(count, given_[rows_[row].from].at(row));
-        if (end.column != none) {
-            give(last, end.column, count);
-            demand_[end.column] -= count;
-        }
-        for (std::uint32_t row = last; row != root; row = row_before(row)) {
-            take_back(row, rows_[row].from, count);
-            give(row_before(row), rows_[row].from, count);
-        }
-        supply_[root] -= count;
-    }
-
-    std::uint32_t row_before(std::uint32_t row) const { return columns_[rows_[row].from].from; }
-
-    /// The nearest end from a row, by slack.
-    path_end search_from(std::uint32_t root) {
-        ++search_;
-        found_rows_.clear();
-        found_columns_.clear();
-        nearest_ = {};
-        path_end end;
-        reach_row(root, 0, none, end);
-        while (!nearest_.empty()) {
-            auto const [distance, column] = nearest_.top();
-            nearest_.pop();
-            if (distance >= end.distance)
-                break;
-            if (distance > columns_[column].distance)
-                continue; // reached on a shorter way meanwhile
-            if (demand_[column] > 0)
-                return {distance, column, none};
-            found_columns_.push_back(column);
-            for (auto const& [row, count] : given_[column])
-                if (rows_[row].search != search_)
-                    reach_row(row, distance, column, end);
-        }
-        return end;
-    }
-
-    void reach_row(std::uint32_t row, index_t distance, std::uint32_t from, path_end& end) {
-        rows_[row] = {distance, from, search_};
-        found_rows_.push_back(row);
-        if (distance + row_value_[row] < end.distance)
-            end = {distance + row_value_[row], none, row};
-        for (std::size_t i = first_[row]; i < first_[row + 1]; ++i) {
-            index_t const there = distance + slack(gains_[i]);
-            reached& column = columns_[gains_[i].column];
-            if (there >= end.distance || (column.search == search_ && column.distance <= there))
-                continue;
-            column = {there, row, search_};
-            nearest_.emplace(there, gains_[i].column);
-        }
-    }
-
-    /// Makes the pairs of a path of this length, and of those that are shorter, equal to their
-    /// gains.
-    void adjust_values(index_t length) {
-        for (std::uint32_t const row : found_rows_)
-            row_value_[row] -= length - rows_[row].distance;
-        for (std::uint32_t const column : found_columns_)
-            column_value_[column] += length - columns_[column].distance;
-    }
-
-    std::vector<gain> gains_; ///< by row
-    std::vector<holder_t> supply_, demand_;
-    std::vector<std::size_t> first_; ///< by row, into the gains
-    std::vector<index_t> row_value_, column_value_;
-    std::vector<std::map<std::uint32_t, holder_t>> given_; ///< by column: units of rows
-    std::vector<reached> rows_, columns_;
-    std::uint64_t search_ = 0;
-    std::vector<std::uint32_t> found_rows_, found_columns_; ///< in this search, below its end
-    using place = std::pair<index_t, std::uint32_t>;
-    std::priority_queue<place, std::vector<place>, std::greater<>> nearest_;
-};
-
-RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> gains,
-                                                   std::vector<holder_t> supply,
-                                                   std::vector<holder_t> demand) {
-    return assignment_solver(std::move(gains), std::move(supply), std::move(demand)).solve();
-}
 
 /// Processes or ranks that hold the same boxes, which can be exchanged for one another.
 struct alike_holders {
