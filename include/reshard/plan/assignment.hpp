@@ -36,10 +36,10 @@ struct assigned {
 ///
 /// Exact. Where most pairs have a gain, the time depends little on what the gains are.
 ///
-/// \param gains by row and column, each pair at most once; none is negative
+/// \param gains in the order of rows, each pair at most once; none is negative
 /// \param supply by row: how many units there are
 /// \param demand by column: how many it takes
-RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> gains,
+RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> const& gains,
                                                    std::vector<holder_t> supply,
                                                    std::vector<holder_t> demand);
 

@@ -25,8 +25,9 @@ namespace reshard::detail {
 /// \par Source the Hungarian method, with lists of gains that are not 0, and capacities
 class path_solver {
 public:
-    path_solver(std::vector<gain> gains, std::vector<holder_t> supply, std::vector<holder_t> demand)
-        : gains_(std::move(gains)),
+    path_solver(std::vector<gain> const& gains, std::vector<holder_t> supply,
+                std::vector<holder_t> demand)
+        : gains_(gains),
           supply_(std::move(supply)),
           demand_(std::move(demand)),
           first_(supply_.size() + 1, 0),
@@ -182,7 +183,7 @@ private:
             column_value_[column] += length - columns_[column].distance;
     }
 
-    std::vector<gain> gains_; ///< by row
+    std::vector<gain> const& gains_;
     std::vector<holder_t> supply_, demand_;
     std::vector<std::size_t> first_; ///< by row, into the gains
     std::vector<index_t> row_value_, column_value_;
@@ -320,8 +321,8 @@ private:
 
 /// Whether most pairs have a gain, and bids do not become too large to count. Of few kinds, each
 /// path assigns many units.
-inline bool is_dense(std::vector<gain> const& gains, std::vector<holder_t> const& supply,
-                     std::vector<holder_t> const& demand) {
+inline bool suits_auction(std::vector<gain> const& gains, std::vector<holder_t> const& supply,
+                          std::vector<holder_t> const& demand) {
     constexpr std::size_t fewest = 32, most_alike = 4;
     std::size_t const kinds = std::min(supply.size(), demand.size());
     std::size_t const units = std::max(unit_count(supply), unit_count(demand));
@@ -333,11 +334,11 @@ inline bool is_dense(std::vector<gain> const& gains, std::vector<holder_t> const
            greatest < std::numeric_limits<index_t>::max() / 64 / static_cast<index_t>(units + 1);
 }
 
-RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> gains,
+RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> const& gains,
                                                    std::vector<holder_t> supply,
                                                    std::vector<holder_t> demand) {
-    if (!is_dense(gains, supply, demand))
-        return path_solver(std::move(gains), std::move(supply), std::move(demand)).solve();
+    if (!suits_auction(gains, supply, demand))
+        return path_solver(gains, std::move(supply), std::move(demand)).solve();
     auto const fits = [](gain const& one) { return std::in_range<std::uint32_t>(one.value); };
     return std::ranges::all_of(gains, fits)
                ? assignment_auction<std::uint32_t>(gains, supply, demand).solve()
