@@ -96,6 +96,7 @@
 #include <reshard/os/impl/page_advice.ipp>
 #include <reshard/os/impl/process.ipp>
 #include <reshard/os/impl/shared_segment.ipp>
+#include <reshard/plan/impl/assignment.ipp>
 #include <reshard/plan/impl/balance.ipp>
 #include <reshard/plan/impl/cut_list.ipp>
 #include <reshard/plan/impl/flow_classes.ipp>

@@ -7,7 +7,6 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
 
-#include <cstdint>
 #include <vector>
 
 /// \file
@@ -40,36 +39,6 @@ RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& 
 /// The same for tensors that keep their names.
 RESHARD_DECL relabelling best_relabelling(layout const& source, layout const& target,
                                           holder_t processes_per_node = 0);
-
-namespace detail {
-
-/// What one of a row is worth in a column.
-struct gain {
-    std::uint32_t row = 0;
-    std::uint32_t column = 0;
-    index_t value = 0;
-
-    constexpr std::uint64_t place() const { return std::uint64_t{row} << 32 | column; }
-};
-
-/// How many of a row go to a column.
-struct assigned {
-    std::uint32_t row = 0;
-    std::uint32_t column = 0;
-    holder_t count = 0;
-};
-
-/// Gives units of rows to columns so that the sum of their gains is the greatest. What is worth
-/// nothing is not assigned.
-///
-/// \param gains by row and column, each pair at most once
-/// \param supply by row: how many units there are
-/// \param demand by column: how many it takes
-RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> gains,
-                                                   std::vector<holder_t> supply,
-                                                   std::vector<holder_t> demand);
-
-} // namespace detail
 
 } // namespace reshard
 

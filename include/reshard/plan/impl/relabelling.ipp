@@ -8,200 +8,22 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/catalog.hpp>
+#include <reshard/plan/assignment.hpp>
+#include <reshard/plan/cut_list.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
+#include <reshard/plan/target_kinds.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <map>
 #include <numeric>
-#include <queue>
 #include <utility>
 
 namespace reshard {
 
 namespace detail {
-
-/// The assignment by shortest augmenting paths.
-///
-/// The dual values `of_row + of_column` are at least the gain of each pair, and equal to it where
-/// something is assigned; a row that keeps a unit, and a column that takes fewer than it can, have
-/// the value 0. Then no assignment has a greater sum.
-///
-/// \par Source the Hungarian method, with lists of gains that are not 0, and capacities
-class assignment_solver {
-public:
-    assignment_solver(std::vector<gain> gains, std::vector<holder_t> supply,
-                      std::vector<holder_t> demand)
-        : gains_(std::move(gains)),
-          supply_(std::move(supply)),
-          demand_(std::move(demand)),
-          first_(supply_.size() + 1, 0),
-          row_value_(supply_.size(), 0),
-          column_value_(demand_.size(), 0),
-          given_(demand_.size()),
-          rows_(supply_.size()),
-          columns_(demand_.size()) {
-        for (gain const& one : gains_) {
-            ++first_[one.row + 1];
-            row_value_[one.row] = std::max(row_value_[one.row], one.value);
-        }
-        std::partial_sum(first_.begin(), first_.end(), first_.begin());
-    }
-
-    std::vector<assigned> solve() && {
-        // The most valuable first: they are seldom displaced by those that follow.
-        std::vector<std::uint32_t> order(supply_.size());
-        std::iota(order.begin(), order.end(), 0u);
-        std::ranges::stable_sort(order, std::greater<>(),
-                                 [&](std::uint32_t row) { return row_value_[row]; });
-        for (std::uint32_t const row : order)
-            assign_at_once(row);
-        for (std::uint32_t const row : order)
-            while (supply_[row] > 0)
-                augment(row);
-        std::vector<assigned> all;
-        for (std::uint32_t column = 0; column < given_.size(); ++column)
-            for (auto const& [row, count] : given_[column])
-                all.push_back({row, column, count});
-        return all;
-    }
-
-private:
-    static constexpr std::uint32_t none = 0xffffffff;
-
-    /// How a search came to a row or a column, and how far it is.
-    struct reached {
-        index_t distance = 0;
-        std::uint32_t from = none; ///< the column before a row, the row before a column
-        std::uint64_t search = 0;  ///< the one that this was found in
-    };
-
-    /// Where a path ends: at a column that takes more, or at a row that keeps a unit for itself.
-    struct path_end {
-        index_t distance = std::numeric_limits<index_t>::max();
-        std::uint32_t column = none, row = none;
-    };
-
-    index_t slack(gain const& one) const {
-        return row_value_[one.row] + column_value_[one.column] - one.value;
-    }
-
-    void give(std::uint32_t row, std::uint32_t column, holder_t count) {
-        if (auto const found = given_[column].try_emplace(row, count); !found.second)
-            found.first->second += count;
-    }
-
-    void take_back(std::uint32_t row, std::uint32_t column, holder_t count) {
-        auto const found = given_[column].find(row);
-        if ((found->second -= count) == 0)
-            given_[column].erase(found);
-    }
-
-    void assign_at_once(std::uint32_t row) {
-        for (std::size_t i = first_[row]; i < first_[row + 1] && supply_[row] > 0; ++i) {
-            std::uint32_t const column = gains_[i].column;
-            if (holder_t const count = std::min(supply_[row], demand_[column]);
-                count > 0 && slack(gains_[i]) == 0) {
-                give(row, column, count);
-                supply_[row] -= count;
-                demand_[column] -= count;
-            }
-        }
-    }
-
-    /// Assigns some units of a row along the shortest path, or lets a row keep some for it.
-    void augment(std::uint32_t root) {
-        path_end const end = search_from(root);
-        adjust_values(end.distance);
-        std::uint32_t const last = end.column == none ? end.row : columns_[end.column].from;
-        holder_t count = supply_[root];
-        if (end.column != none)
-            count = std::min(count, demand_[end.column]);
-        for (std::uint32_t row = last; row != root; row = row_before(row))
-            count = std::min(count, given_[rows_[row].from].at(row));
-        if (end.column != none) {
-            give(last, end.column, count);
-            demand_[end.column] -= count;
-        }
-        for (std::uint32_t row = last; row != root; row = row_before(row)) {
-            take_back(row, rows_[row].from, count);
-            give(row_before(row), rows_[row].from, count);
-        }
-        supply_[root] -= count;
-    }
-
-    std::uint32_t row_before(std::uint32_t row) const { return columns_[rows_[row].from].from; }
-
-    /// The nearest end from a row, by slack.
-    path_end search_from(std::uint32_t root) {
-        ++search_;
-        found_rows_.clear();
-        found_columns_.clear();
-        nearest_ = {};
-        path_end end;
-        reach_row(root, 0, none, end);
-        while (!nearest_.empty()) {
-            auto const [distance, column] = nearest_.top();
-            nearest_.pop();
-            if (distance >= end.distance)
-                break;
-            if (distance > columns_[column].distance)
-                continue; // reached on a shorter way meanwhile
-            if (demand_[column] > 0)
-                return {distance, column, none};
-            found_columns_.push_back(column);
-            for (auto const& [row, count] : given_[column])
-                if (rows_[row].search != search_)
-                    reach_row(row, distance, column, end);
-        }
-        return end;
-    }
-
-    void reach_row(std::uint32_t row, index_t distance, std::uint32_t from, path_end& end) {
-        rows_[row] = {distance, from, search_};
-        found_rows_.push_back(row);
-        if (distance + row_value_[row] < end.distance)
-            end = {distance + row_value_[row], none, row};
-        for (std::size_t i = first_[row]; i < first_[row + 1]; ++i) {
-            index_t const there = distance + slack(gains_[i]);
-            reached& column = columns_[gains_[i].column];
-            if (there >= end.distance || (column.search == search_ && column.distance <= there))
-                continue;
-            column = {there, row, search_};
-            nearest_.emplace(there, gains_[i].column);
-        }
-    }
-
-    /// Makes the pairs of a path of this length, and of those that are shorter, equal to their
-    /// gains.
-    void adjust_values(index_t length) {
-        for (std::uint32_t const row : found_rows_)
-            row_value_[row] -= length - rows_[row].distance;
-        for (std::uint32_t const column : found_columns_)
-            column_value_[column] += length - columns_[column].distance;
-    }
-
-    std::vector<gain> gains_; ///< by row
-    std::vector<holder_t> supply_, demand_;
-    std::vector<std::size_t> first_; ///< by row, into the gains
-    std::vector<index_t> row_value_, column_value_;
-    std::vector<std::map<std::uint32_t, holder_t>> given_; ///< by column: units of rows
-    std::vector<reached> rows_, columns_;
-    std::uint64_t search_ = 0;
-    std::vector<std::uint32_t> found_rows_, found_columns_; ///< in this search, below its end
-    using place = std::pair<index_t, std::uint32_t>;
-    std::priority_queue<place, std::vector<place>, std::greater<>> nearest_;
-};
-
-RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> gains,
-                                                   std::vector<holder_t> supply,
-                                                   std::vector<holder_t> demand) {
-    return assignment_solver(std::move(gains), std::move(supply), std::move(demand)).solve();
-}
 
 /// Processes or ranks that hold the same boxes, which can be exchanged for one another.
 struct alike_holders {
@@ -245,46 +67,183 @@ inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
     return all;
 }
 
-/// Of all that is wanted.
-inline index_t bytes_of(plan_flows const& flows) {
-    index_t sum = 0;
-    for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](flow const& one) {
-            sum = checked_add(sum, checked_multiply(one.bytes, flows.count(kind), "all bytes"),
-                              "all bytes");
-        });
-    return sum;
-}
+/// What a shard of a target and a box of a source have in common, in all tensors of a kind.
+struct common_part {
+    holder_t rank = 0; ///< whose shard it is
+    key_id source = zero_source;
+    std::uint32_t box = 0; ///< of the source's `shard_index`
+    index_t bytes = 0;
+};
 
-/// One gain for each pair, by row.
-inline std::vector<gain> summed(std::vector<gain> all) {
-    std::ranges::sort(all, {}, &gain::place);
-    std::size_t count = 0;
-    for (gain const& one : all) {
-        if (count > 0 && all[count - 1].place() == one.place())
-            all[count - 1].value += one.value;
-        else
-            all[count++] = one;
+/// What target shards have in common with source boxes, without a list of it: each process may have
+/// something of what each rank wants.
+class overlap_finder {
+public:
+    explicit overlap_finder(plan_problem const& problem)
+        : problem_(problem), sources_(problem), targets_(problem.targets) {
+        scope_parts const all({}, {}, sources_, targets_);
+        equal_classes const cut = target_kinds(problem, sources_, targets_, all).classes();
+        auto const given = held_alike(sources_.kinds()), wanted = held_alike(targets_);
+        for (std::uint32_t t = 0; t < problem.targets.size(); ++t) {
+            if (problem.targets[t].added)
+                continue;
+            numbers key{cut.class_of[t], wanted[targets_.spread(t)]};
+            for (std::size_t i = 0; i < problem.targets[t].pieces->size(); ++i)
+                add_source(key, t, i, given);
+            ++alike_.try_emplace(std::move(key), kind{t, 0}).first->second.count;
+        }
     }
-    all.resize(count);
-    return all;
+
+    /// Calls `visit(common_part)` for all target tensors, for those of a kind at once.
+    ///
+    /// \throws error as `make_patterns`
+    void for_each(auto&& visit) const {
+        for (auto const& [key, one] : alike_) {
+            target_side const& target = problem_.targets[one.example];
+            box_index const pieces(target.pieces->target_boxes());
+            for (std::uint32_t shard = 0; shard < target.shards.size(); ++shard)
+                visit_shard(one, pieces, shard, visit);
+        }
+    }
+
+    /// Who has it; one that has it twice is one.
+    void find_givers(common_part const& one, std::vector<holder_t>& givers) const {
+        shard_index const& index = sources_.of(one.source);
+        tensor_shards const& shards = problem_.sources[one.source].shards;
+        givers.clear();
+        for (std::size_t i = 0; i < index.replicas(one.box); ++i)
+            givers.push_back(shards.holder(index.replica(one.box, i).shard));
+        std::ranges::sort(givers);
+        givers.erase(std::ranges::unique(givers).begin(), givers.end());
+    }
+
+private:
+    using numbers = std::vector<std::uint64_t>;
+
+    /// Target tensors that are cut, held and converted alike.
+    struct kind {
+        std::uint32_t example = 0;
+        index_t count = 0;
+    };
+
+    void add_source(numbers& key, std::uint32_t t, std::size_t piece,
+                    std::vector<std::uint32_t> const& given) const {
+        key_id const source = problem_.targets[t].pieces->source(piece);
+        key.push_back(source == zero_source
+                          ? std::uint64_t{0}
+                          : std::uint64_t{given[sources_.kinds().spread(source)]} + 1);
+        key.push_back(static_cast<std::uint64_t>(wire_bytes(problem_, t, piece, 8)));
+    }
+
+    void visit_shard(kind const& one, box_index const& pieces, std::uint32_t shard,
+                     auto& visit) const {
+        target_side const& target = problem_.targets[one.example];
+        holder_t const rank = target.shards.holder(shard);
+        target.shards.for_each_box(shard, [&](box const& region) {
+            index_t found = 0;
+            auto const add_to = [&](std::uint32_t piece) {
+                return [&, piece](key_id source, std::uint32_t held, index_t elements) {
+                    found += elements;
+                    index_t const bytes = wire_bytes(problem_, one.example, piece, elements);
+                    visit(common_part{rank, source, held,
+                                      checked_multiply(bytes, one.count, "all bytes")});
+                };
+            };
+            if (!is_empty(region))
+                pieces.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
+                    visit_piece((*target.pieces)[piece], common, add_to(piece));
+                });
+            if (found != element_count(region))
+                fail_not_covered(target, shard);
+        });
+    }
+
+    /// As the plan that there cannot be.
+    void fail_not_covered(target_side const& target, std::uint32_t shard) const {
+        placed_pattern cuts(target.shards.ndim());
+        cut_finder(problem_, target, sources_).find_sources_of(shard, cuts);
+    }
+
+    /// The parts of a piece that different boxes of the source give, as a plan would cut them.
+    void visit_piece(piece const& whole, box const& region, auto&& visit) const {
+        cut_to_target(whole, region, [&](piece const& p) {
+            if (p.source == zero_source)
+                return visit(p.source, 0, element_count(p.extent));
+            sources_.of(p.source).for_each_overlap(
+                p.source_box(), [&](std::uint32_t held, box const& common) {
+                    if (!p.joins.any())
+                        return visit(p.source, held, element_count(common));
+                    cut_to_source(p, common, [&](piece const& part) {
+                        visit(p.source, held, element_count(part.extent));
+                    });
+                });
+        });
+    }
+
+    plan_problem const& problem_;
+    source_indices sources_;
+    shard_kinds targets_;
+    std::map<numbers, kind> alike_;
+};
+
+/// Those of a pair together, by row.
+inline std::vector<gain> summed(std::vector<gain> const& all, std::size_t rows) {
+    std::vector<std::size_t> next(rows + 1, 0);
+    for (gain const& one : all)
+        ++next[one.row + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    std::vector<gain> sorted(all.size());
+    for (gain const& one : all)
+        sorted[next[one.row]++] = one;
+    // Of one kind of tensors they are in order already.
+    auto const before = [](gain const& a, gain const& b) { return a.place() < b.place(); };
+    if (!std::ranges::is_sorted(sorted, before))
+        std::ranges::sort(sorted, before);
+    std::size_t count = 0;
+    for (gain const& one : sorted) {
+        if (count > 0 && sorted[count - 1].place() == one.place())
+            sorted[count - 1].value += one.value;
+        else
+            sorted[count++] = one;
+    }
+    sorted.resize(count);
+    return sorted;
 }
 
-/// What a process of each kind keeps if it plays a rank of each kind.
-inline std::vector<gain> gains_of(plan_flows const& flows, alike_holders const& processes,
-                                  alike_holders const& ranks, holder_t processes_per_node) {
+/// What is wanted, and what of it stays.
+struct kept_gains {
+    index_t wanted = 0;
+    std::vector<gain> gains; ///< a process of each kind that plays a rank of each kind
+};
+
+inline kept_gains kept_gains_of(plan_problem const& problem, alike_holders const& processes,
+                                alike_holders const& ranks, holder_t processes_per_node) {
+    kept_gains result;
     std::vector<gain> all;
     auto const node_of = [&](holder_t h) {
         return processes_per_node == 0 ? 0 : h / processes_per_node;
     };
-    for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each_possible(kind, [&](flow const& one) {
-            if (one.bytes > 0 && processes.represents(one.source) && ranks.represents(one.target) &&
-                node_of(one.source) == node_of(one.target))
-                all.push_back({processes.class_of[one.source], ranks.class_of[one.target],
-                               checked_multiply(one.bytes, flows.count(kind), "bytes kept")});
-        });
-    return summed(std::move(all));
+    auto const add = [&](holder_t process, common_part const& one) {
+        if (!processes.represents(process) || node_of(process) != node_of(one.rank))
+            return;
+        gain const more{processes.class_of[process], ranks.class_of[one.rank], one.bytes};
+        if (!all.empty() && all.back().place() == more.place())
+            all.back().value += more.value;
+        else
+            all.push_back(more);
+    };
+    overlap_finder const overlaps(problem);
+    std::vector<holder_t> givers;
+    overlaps.for_each([&](common_part const& one) {
+        result.wanted = checked_add(result.wanted, one.bytes, "all bytes");
+        if (one.source == zero_source || one.bytes == 0 || !ranks.represents(one.rank))
+            return;
+        overlaps.find_givers(one, givers);
+        for (holder_t const giver : givers)
+            add(giver, one);
+    });
+    result.gains = summed(all, processes.members.size());
+    return result;
 }
 
 /// Gives kinds of processes to kinds of ranks, one by one; processes keep their numbers where they
@@ -366,12 +325,12 @@ RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& 
                                           layout const& target, holder_t processes_per_node) {
     using namespace detail;
     plan_problem const problem = problem_of(program, source, target);
-    plan_flows const flows(problem);
     holder_t const ranks = problem.target_holders;
     holder_t const processes = std::max(problem.source_holders, ranks);
     auto const held = holders_alike(shard_kinds(problem.sources), processes, processes_per_node);
     auto const wanted = holders_alike(shard_kinds(problem.targets), ranks, processes_per_node);
-    auto const gains = gains_of(flows, held, wanted, processes_per_node);
+    kept_gains const all = kept_gains_of(problem, held, wanted, processes_per_node);
+    std::vector<gain> const& gains = all.gains;
     auto const kept = [&](holder_t process, holder_t rank) {
         gain const pair{held.class_of[process], wanted.class_of[rank]};
         auto const found = std::ranges::lower_bound(gains, pair.place(), {}, &gain::place);
@@ -381,7 +340,7 @@ RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& 
     rank_giver giver(held, wanted);
     giver.give(best_assignment(gains, held.counts(), wanted.counts()));
     result.process_of = std::move(giver).give_rest(processes_per_node);
-    result.bytes = bytes_of(flows);
+    result.bytes = all.wanted;
     for (holder_t rank = 0; rank < ranks; ++rank) {
         result.bytes_kept += kept(result.process_of[rank], rank);
         result.bytes_kept_before += kept(rank, rank);

@@ -1,0 +1,350 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_IMPL_ASSIGNMENT_IPP
+#define RESHARD_PLAN_IMPL_ASSIGNMENT_IPP
+
+#include <reshard/plan/assignment.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+namespace reshard::detail {
+
+/// The assignment by shortest augmenting paths.
+///
+/// The dual values `of_row + of_column` are at least the gain of each pair, and equal to it where
+/// something is assigned; a row that keeps a unit, and a column that takes fewer than it can, have
+/// the value 0. Then no assignment has a greater sum.
+///
+/// \par Source the Hungarian method, with lists of gains that are not 0, and capacities
+class path_solver {
+public:
+    path_solver(std::vector<gain> const& gains, std::vector<holder_t> supply,
+                std::vector<holder_t> demand)
+        : gains_(gains),
+          supply_(std::move(supply)),
+          demand_(std::move(demand)),
+          first_(supply_.size() + 1, 0),
+          row_value_(supply_.size(), 0),
+          column_value_(demand_.size(), 0),
+          given_(demand_.size()),
+          rows_(supply_.size()),
+          columns_(demand_.size()) {
+        for (gain const& one : gains_) {
+            ++first_[one.row + 1];
+            row_value_[one.row] = std::max(row_value_[one.row], one.value);
+        }
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    }
+
+    std::vector<assigned> solve() && {
+        // The most valuable first: they are seldom displaced by those that follow.
+        std::vector<std::uint32_t> order(supply_.size());
+        std::iota(order.begin(), order.end(), 0u);
+        std::ranges::stable_sort(order, std::greater<>(),
+                                 [&](std::uint32_t row) { return row_value_[row]; });
+        for (std::uint32_t const row : order)
+            assign_at_once(row);
+        for (std::uint32_t const row : order)
+            while (supply_[row] > 0)
+                augment(row);
+        std::vector<assigned> all;
+        for (std::uint32_t column = 0; column < given_.size(); ++column)
+            for (auto const& [row, count] : given_[column])
+                all.push_back({row, column, count});
+        return all;
+    }
+
+private:
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    /// How a search came to a row or a column, and how far it is.
+    struct reached {
+        index_t distance = 0;
+        std::uint32_t from = none; ///< the column before a row, the row before a column
+        std::uint64_t search = 0;  ///< the one that this was found in
+    };
+
+    /// Where a path ends: at a column that takes more, or at a row that keeps a unit for itself.
+    struct path_end {
+        index_t distance = std::numeric_limits<index_t>::max();
+        std::uint32_t column = none, row = none;
+    };
+
+    /// Not negative, and up to twice the greatest gain.
+    std::uint64_t slack(gain const& one) const {
+        return static_cast<std::uint64_t>(row_value_[one.row]) +
+               static_cast<std::uint64_t>(column_value_[one.column]) -
+               static_cast<std::uint64_t>(one.value);
+    }
+
+    void give(std::uint32_t row, std::uint32_t column, holder_t count) {
+        if (auto const found = given_[column].try_emplace(row, count); !found.second)
+            found.first->second += count;
+    }
+
+    void take_back(std::uint32_t row, std::uint32_t column, holder_t count) {
+        auto const found = given_[column].find(row);
+        if ((found->second -= count) == 0)
+            given_[column].erase(found);
+    }
+
+    void assign_at_once(std::uint32_t row) {
+        for (std::size_t i = first_[row]; i < first_[row + 1] && supply_[row] > 0; ++i) {
+            std::uint32_t const column = gains_[i].column;
+            if (holder_t const count = std::min(supply_[row], demand_[column]);
+                count > 0 && slack(gains_[i]) == 0) {
+                give(row, column, count);
+                supply_[row] -= count;
+                demand_[column] -= count;
+            }
+        }
+    }
+
+    /// Assigns some units of a row along the shortest path, or lets a row keep some for it.
+    void augment(std::uint32_t root) {
+        path_end const end = search_from(root);
+        adjust_values(end.distance);
+        std::uint32_t const last = end.column == none ? end.row : columns_[end.column].from;
+        holder_t count = supply_[root];
+        if (end.column != none)
+            count = std::min(count, demand_[end.column]);
+        for (std::uint32_t row = last; row != root; row = row_before(row))
+            count = std::min(count, given_[rows_[row].from].at(row));
+        if (end.column != none) {
+            give(last, end.column, count);
+            demand_[end.column] -= count;
+        }
+        for (std::uint32_t row = last; row != root; row = row_before(row)) {
+            take_back(row, rows_[row].from, count);
+            give(row_before(row), rows_[row].from, count);
+        }
+        supply_[root] -= count;
+    }
+
+    std::uint32_t row_before(std::uint32_t row) const { return columns_[rows_[row].from].from; }
+
+    /// The nearest end from a row, by slack.
+    path_end search_from(std::uint32_t root) {
+        ++search_;
+        found_rows_.clear();
+        found_columns_.clear();
+        nearest_ = {};
+        path_end end;
+        reach_row(root, 0, none, end);
+        while (!nearest_.empty()) {
+            auto const [distance, column] = nearest_.top();
+            nearest_.pop();
+            if (distance >= end.distance)
+                break;
+            if (distance > columns_[column].distance)
+                continue; // reached on a shorter way meanwhile
+            if (demand_[column] > 0)
+                return {distance, column, none};
+            found_columns_.push_back(column);
+            for (auto const& [row, count] : given_[column])
+                if (rows_[row].search != search_)
+                    reach_row(row, distance, column, end);
+        }
+        return end;
+    }
+
+    void reach_row(std::uint32_t row, index_t distance, std::uint32_t from, path_end& end) {
+        rows_[row] = {distance, from, search_};
+        found_rows_.push_back(row);
+        if (row_value_[row] < end.distance - distance)
+            end = {distance + row_value_[row], none, row};
+        auto const left = static_cast<std::uint64_t>(end.distance - distance);
+        for (std::size_t i = first_[row]; i < first_[row + 1]; ++i) {
+            std::uint64_t const further = slack(gains_[i]);
+            if (further >= left)
+                continue;
+            index_t const there = distance + static_cast<index_t>(further);
+            reached& column = columns_[gains_[i].column];
+            if (column.search == search_ && column.distance <= there)
+                continue;
+            column = {there, row, search_};
+            nearest_.emplace(there, gains_[i].column);
+        }
+    }
+
+    /// Makes the pairs of a path of this length, and of those that are shorter, equal to their
+    /// gains.
+    void adjust_values(index_t length) {
+        for (std::uint32_t const row : found_rows_)
+            row_value_[row] -= length - rows_[row].distance;
+        for (std::uint32_t const column : found_columns_)
+            column_value_[column] += length - columns_[column].distance;
+    }
+
+    std::vector<gain> const& gains_;
+    std::vector<holder_t> supply_, demand_;
+    std::vector<std::size_t> first_; ///< by row, into the gains
+    std::vector<index_t> row_value_, column_value_;
+    std::vector<std::map<std::uint32_t, holder_t>> given_; ///< by column: units of rows
+    std::vector<reached> rows_, columns_;
+    std::uint64_t search_ = 0;
+    std::vector<std::uint32_t> found_rows_, found_columns_; ///< in this search, below its end
+    using place = std::pair<index_t, std::uint32_t>;
+    std::priority_queue<place, std::vector<place>, std::greater<>> nearest_;
+};
+
+/// The number of units of all kinds.
+inline std::size_t unit_count(std::vector<holder_t> const& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
+/// The kind of each unit.
+inline std::vector<std::uint32_t> kinds_of(std::vector<holder_t> const& counts) {
+    std::vector<std::uint32_t> all;
+    all.reserve(unit_count(counts));
+    for (std::uint32_t kind = 0; kind < counts.size(); ++kind)
+        all.insert(all.end(), counts[kind], kind);
+    return all;
+}
+
+/// The assignment by an auction, in which units of rows bid for units of columns.
+///
+/// A bid leaves a unit within a step of the best that it could have at these prices. When each has
+/// its column, that is so for all of them, and their sum is below the greatest by less than a step
+/// each. Gains are scaled to be multiples of more than there are units: with a step of 1, nothing
+/// is missing. Prices of large steps are kept for smaller ones, which change them little.
+///
+/// Where gains are products, as of rows that become columns, each augmenting path would lead
+/// through most rows.
+///
+/// \par Source Bertsekas, "The auction algorithm", 1988, with scaling of the step
+/// \tparam Value holds a gain; bids take the time that it takes to read these
+template <class Value>
+class assignment_auction {
+public:
+    /// \pre the greatest gain is not 0, and 64 times it, times one more than there are units, fits
+    ///      `index_t`: prices rise by little more than the greatest gain with each step
+    assignment_auction(std::vector<gain> const& gains, std::vector<holder_t> const& supply,
+                       std::vector<holder_t> const& demand)
+        : row_of_(kinds_of(supply)), column_of_(kinds_of(demand)) {
+        // There are as many rows as columns; those that are added gain nothing.
+        std::size_t const units = std::max(row_of_.size(), column_of_.size());
+        row_of_.resize(units, static_cast<std::uint32_t>(supply.size()));
+        scale_ = static_cast<index_t>(units) + 1;
+        price_.resize(units, 0);
+        gains_.resize((supply.size() + 1) * units, 0);
+        std::vector<std::size_t> first(demand.size() + 1, 0);
+        std::partial_sum(demand.begin(), demand.end(), first.begin() + 1);
+        for (gain const& one : gains) {
+            std::fill_n(gains_of(one.row) + first[one.column], demand[one.column],
+                        static_cast<Value>(one.value));
+            most_ = std::max(most_, one.value);
+        }
+    }
+
+    std::vector<assigned> solve() && {
+        for (index_t step = most_ * scale_; step > 1;) {
+            step = std::max(step / finer, index_t{1});
+            sell_all(step);
+        }
+        std::vector<assigned> all;
+        for (std::size_t column = 0; column < column_of_.size(); ++column)
+            if (std::uint32_t const row = row_of_[owner_[column]]; gains_of(row)[column] > 0)
+                all.push_back({row, column_of_[column], 1});
+        return all;
+    }
+
+private:
+    static constexpr std::uint32_t none = 0xffffffff;
+    static constexpr index_t finer = 5; ///< how much smaller each step is
+    static constexpr index_t lowest = std::numeric_limits<index_t>::min();
+
+    /// What a row would have of the column that is best for it, and of the next one.
+    struct choice {
+        std::size_t column = 0;
+        index_t best = lowest, next = lowest;
+    };
+
+    Value* gains_of(std::uint32_t row) { return gains_.data() + row * price_.size(); }
+
+    /// Sells each column anew.
+    void sell_all(index_t step) {
+        owner_.assign(price_.size(), none);
+        for (std::uint32_t first = 0; first < row_of_.size(); ++first)
+            for (std::uint32_t unit = first; unit != none;) {
+                choice const found = choose(gains_of(row_of_[unit]));
+                price_[found.column] += found.best - found.next + step;
+                unit = std::exchange(owner_[found.column], unit);
+            }
+    }
+
+    /// In blocks, of which one is looked at twice: the loop over all is the shorter.
+    choice choose(Value const* gains) const {
+        constexpr std::size_t block = 64;
+        choice found;
+        std::size_t best_block = 0;
+        for (std::size_t first = 0; first < price_.size(); first += block) {
+            index_t most = lowest;
+            for (std::size_t i = first; i < std::min(first + block, price_.size()); ++i)
+                most = std::max(most, left(gains, i));
+            found.next = std::max(found.next, std::min(found.best, most));
+            if (most > found.best) {
+                found.best = most;
+                best_block = first;
+            }
+        }
+        found.best = lowest;
+        for (std::size_t i = best_block; i < std::min(best_block + block, price_.size()); ++i) {
+            index_t const here = left(gains, i);
+            found.next = std::max(found.next, std::min(found.best, here));
+            if (here > found.best) {
+                found.best = here;
+                found.column = i;
+            }
+        }
+        return found;
+    }
+
+    /// What is left of a gain when the price is paid.
+    index_t left(Value const* gains, std::size_t column) const {
+        return static_cast<index_t>(gains[column]) * scale_ - price_[column];
+    }
+
+    std::vector<std::uint32_t> row_of_, column_of_; ///< by unit
+    std::vector<Value> gains_;                      ///< by row, by unit of the columns
+    index_t most_ = 0, scale_ = 1;
+    std::vector<index_t> price_;       ///< by unit of the columns, here and below
+    std::vector<std::uint32_t> owner_; ///< a unit of the rows
+};
+
+/// Whether most pairs have a gain, and bids do not become too large to count. Of few kinds, each
+/// path assigns many units.
+inline bool suits_auction(std::vector<gain> const& gains, std::vector<holder_t> const& supply,
+                          std::vector<holder_t> const& demand) {
+    constexpr std::size_t fewest = 32, most_alike = 4;
+    std::size_t const kinds = std::min(supply.size(), demand.size());
+    std::size_t const units = std::max(unit_count(supply), unit_count(demand));
+    if (kinds < fewest || units > most_alike * kinds ||
+        gains.size() < supply.size() * demand.size() / 4)
+        return false;
+    index_t const greatest = std::ranges::max(gains, {}, &gain::value).value;
+    return greatest > 0 &&
+           greatest < std::numeric_limits<index_t>::max() / 64 / static_cast<index_t>(units + 1);
+}
+
+RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> const& gains,
+                                                   std::vector<holder_t> supply,
+                                                   std::vector<holder_t> demand) {
+    if (!suits_auction(gains, supply, demand))
+        return path_solver(gains, std::move(supply), std::move(demand)).solve();
+    auto const fits = [](gain const& one) { return std::in_range<std::uint32_t>(one.value); };
+    return std::ranges::all_of(gains, fits)
+               ? assignment_auction<std::uint32_t>(gains, supply, demand).solve()
+               : assignment_auction<index_t>(gains, supply, demand).solve();
+}
+
+} // namespace reshard::detail
+
+#endif
