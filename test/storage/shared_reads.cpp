@@ -9,6 +9,7 @@
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
 #include "support/says.hpp"
+#include "support/trials.hpp"
 
 /// \file
 /// Bytes that several ranks need are read by one of them, and reach all.
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(tensors_of_many_rounds_reach_all_ranks) {
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_read_once) {
     shared_directory const directory;
-    for (unsigned seed = 1; seed <= 40; ++seed) {
+    for (unsigned seed = 1; seed <= test::trials(40, 6); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             auto const tensors = random_tensors(seed);
             auto const path = directory / std::to_string(seed);
