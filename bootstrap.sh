@@ -11,7 +11,7 @@ usage: ./bootstrap.sh COMMAND
   test    set up, build everything, and run the tests
   build   set up and build everything
   site    make the documentation in build/site, of doc/ and the comments of all headers, and check its links
-  tools   set up, and install what .ci/run needs besides: clang 16, its run-time libraries, clang-format 16, lintian,
+  tools   set up, and install what .ci/run needs besides: clang 16, its linker and run-time libraries, clang-format 16, lintian,
           and the libraries of which the adapters are tested
 
 On Debian 12 what is missing is installed by apt-get, as root or through sudo. Elsewhere the needed
@@ -27,7 +27,7 @@ packages="g++ cmake ninja-build
     libboost1.81-dev libboost-mpi1.81-dev libboost-serialization1.81-dev libboost-test1.81-dev
     libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libssl-dev libxxhash-dev
     libeigen3-dev"
-tools="clang-16 clang-format-16 libclang-rt-16-dev strace lintian pkg-config
+tools="clang-16 clang-format-16 libclang-rt-16-dev lld-16 strace lintian pkg-config
     libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy python3-mpi4py"
 site_packages="mkdocs mkdocs-material doxygen python3"
 

@@ -18,6 +18,14 @@ set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# With the sanitizers a program has 170 MB, which LLVM's linker links four times as fast.
+if(CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+    include(CheckLinkerFlag)
+    check_linker_flag(CXX -fuse-ld=lld RESHARD_HAS_LLD)
+    if(RESHARD_HAS_LLD)
+        add_link_options(-fuse-ld=lld)
+    endif()
+endif()
 
 find_package(Eigen3 3.3 QUIET NO_MODULE)
 find_package(Python3 QUIET COMPONENTS Interpreter OPTIONAL_COMPONENTS Development.Embed)
@@ -89,6 +97,22 @@ function(reshard_program target)
         target_compile_definitions(${target} PRIVATE NDEBUG)
     else()
         target_compile_options(${target} PRIVATE -O0 -g1)
+    endif()
+endfunction()
+
+# What programs of several ranks include most, once for all of them: with the sanitizers, where those headers are half of
+# the time. Without, every source has to include what it uses.
+#
+#   reshard_precompile(TARGET): of a program that links reshard::compiled_storage or reshard::compiled_mpi
+if(CMAKE_BUILD_TYPE STREQUAL "Sanitize" AND TARGET reshard_compiled_storage)
+    file(CONFIGURE OUTPUT precompiled.cpp CONTENT "")
+    add_library(reshard_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
+    reshard_program(reshard_precompiled reshard::compiled_storage)
+    target_precompile_headers(reshard_precompiled PRIVATE <reshard.hpp> <reshard/mpi.hpp> <reshard/storage.hpp>)
+endif()
+function(reshard_precompile target)
+    if(TARGET reshard_precompiled)
+        target_precompile_headers(${target} REUSE_FROM reshard_precompiled)
     endif()
 endfunction()
 

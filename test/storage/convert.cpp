@@ -12,6 +12,7 @@
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
 #include "support/says.hpp"
+#include "support/trials.hpp"
 
 #include <boost/json/parse.hpp>
 
@@ -77,7 +78,7 @@ std::string data_of(std::filesystem::path const& path) {
 
 BOOST_AUTO_TEST_CASE(random_layouts_become_each_other_and_hugging_face_and_come_back) {
     shared_directory const directory;
-    for (unsigned seed = 1; seed <= 25; ++seed) {
+    for (unsigned seed = 1; seed <= test::trials(25, 8); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             auto const path = [&](char const* name) {
                 return directory / (std::to_string(seed) + name);

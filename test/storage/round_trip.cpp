@@ -13,6 +13,7 @@
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
 #include "support/says.hpp"
+#include "support/trials.hpp"
 
 /// \file
 /// What was saved is loaded, however both sides are cut.
@@ -31,7 +32,7 @@ held mine(rank_shards const& all) { return held(all[static_cast<std::size_t>(wor
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_loaded_into_other_random_layouts) {
     shared_directory const directory;
-    for (unsigned seed = 1; seed <= 60; ++seed) {
+    for (unsigned seed = 1; seed <= test::trials(60, 8); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             auto const tensors = random_tensors(seed);
             auto const path = directory / std::to_string(seed);
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_communicator_opens_a_checkpoint_as_a_group_does) {
 
 BOOST_AUTO_TEST_CASE(random_layouts_become_hugging_face_models) {
     shared_directory const directory;
-    for (unsigned seed = 101; seed <= 130; ++seed) {
+    for (unsigned seed = 101; seed <= 100 + test::trials(30, 4); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             auto const tensors = random_tensors(seed);
             auto const path = directory / std::to_string(seed);

@@ -10,6 +10,7 @@
 #include "shared_directory.hpp"
 #include "support/ranks_per_node.hpp"
 #include "support/says.hpp"
+#include "support/trials.hpp"
 
 /// \file
 /// Bytes that several ranks need are read by one of them, and reach all: those of a node, or, where
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(tensors_of_many_rounds_reach_all_ranks) {
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_read_once) {
     shared_directory const directory;
-    for (unsigned seed = 1; seed <= 40; ++seed) {
+    for (unsigned seed = 1; seed <= test::trials(40, 6); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             auto const tensors = random_tensors(seed);
             auto const path = directory / std::to_string(seed);
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(what_is_passed_on_is_read_once_by_all_nodes) {
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_passed_on) {
     shared_directory const directory;
-    for (unsigned seed = 1; seed <= 40; ++seed) {
+    for (unsigned seed = 1; seed <= test::trials(40, 6); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             ranks_per_node_variable const told(std::to_string(1 + seed % 3));
             auto const tensors = random_tensors(seed);

@@ -11,6 +11,7 @@
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
 #include "support/says.hpp"
+#include "support/trials.hpp"
 
 /// \file
 /// Machines that have some of the files of a checkpoint each: every rank has a directory of its
@@ -78,7 +79,7 @@ boost::test_tools::assertion_result several_ranks(boost::unit_test::test_unit_id
 } // namespace
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_loaded_from_machines_with_some_files_each) {
-    for (unsigned seed = 1; seed <= 20; ++seed) {
+    for (unsigned seed = 1; seed <= test::trials(20, 6); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             machines const all;
             auto const tensors = random_tensors(seed);

@@ -13,6 +13,7 @@
 #include "random_layout.hpp"
 #include "shared_directory.hpp"
 #include "support/says.hpp"
+#include "support/trials.hpp"
 
 #include <algorithm>
 #include <map>
@@ -82,7 +83,7 @@ save_options as_file(std::string const& format) {
 BOOST_AUTO_TEST_CASE(random_layouts_are_loaded_into_other_random_layouts) {
     shared_directory const directory;
     for (std::string const format : {"torch_dcp", "megatron_torch_dist", "paddle_flex"})
-        for (unsigned seed = 1; seed <= 25; ++seed)
+        for (unsigned seed = 1; seed <= test::trials(25, 4); ++seed)
             BOOST_TEST_CONTEXT(format << ", seed " << seed) {
                 auto const tensors = tensors_for(format, seed);
                 auto const path = directory / (format + std::to_string(seed));
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(random_layouts_become_one_file) {
     std::map<std::string, std::string> const endings{
         {"npz", ".npz"}, {"torch_save", ".pt"}, {"safetensors", ".safetensors"}};
     for (auto const& [format, ending] : endings)
-        for (unsigned seed = 101; seed <= 115; ++seed)
+        for (unsigned seed = 101; seed <= 100 + test::trials(15, 3); ++seed)
             BOOST_TEST_CONTEXT(format << ", seed " << seed) {
                 auto const tensors = tensors_for(format, seed);
                 auto const path = directory / (std::to_string(seed) + ending);
