@@ -3,6 +3,7 @@
 #include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/storage/load.hpp>
+#include <reshard/storage/relayed_windows.hpp>
 #include <reshard/storage/save.hpp>
 
 #include "held.hpp"
@@ -42,8 +43,15 @@ std::vector<shard_descriptor> whole_tensors() {
 /// The bytes of all tensors of `whole_tensors`.
 index_t const all_bytes = 3 * 39 * 40 / 2;
 
+options relaying(bool verify = true) {
+    options asked = reading(file_reads::chosen, verify);
+    asked.relays = true;
+    asked.deadline = std::chrono::seconds(60);
+    return asked;
+}
+
 /// How many bytes all ranks read that load each tensor whole.
-index_t bytes_read(checkpoint const& source, file_reads how, bool verify, bool relays = false) {
+index_t bytes_read(checkpoint const& source, options const& how) {
     std::vector<std::vector<std::byte>> memory;
     std::vector<stored_loop> loops;
     for (std::uint32_t i = 0; i < source.metadata().tensors.size(); ++i) {
@@ -52,20 +60,13 @@ index_t bytes_read(checkpoint const& source, file_reads how, bool verify, bool r
         loops.push_back(
             {{i, 0}, {{count}, 0, {1}, 0, {1}}, {data_type::u8, {}}, memory.back().data()});
     }
-    chunk_reader reader(source, verify);
+    chunk_reader reader(source, how.verify);
     window_reads reads(source.metadata(), std::move(loops));
-    read_windows(world(), reader, reads, how, relays);
+    read_windows(world(), reader, reads, how);
     index_t all = 0;
     for (std::uint64_t const one : gather_values(world(), reader.bytes_read()))
         all += static_cast<index_t>(one);
     return all;
-}
-
-options relaying(bool verify = true) {
-    options asked = reading(file_reads::chosen, verify);
-    asked.relays = true;
-    asked.deadline = std::chrono::seconds(60);
-    return asked;
 }
 
 /// Files that a rank can read until it is told to refuse.
@@ -102,8 +103,9 @@ BOOST_AUTO_TEST_CASE(each_byte_is_read_once_or_by_each_rank) {
     save(world(), held(whole_tensors()).tensors(), directory / "all");
     auto const saved = open_checkpoint(world(), directory / "all");
     for (bool const verify : {false, true}) {
-        BOOST_TEST(bytes_read(saved, file_reads::once, verify) == all_bytes);
-        BOOST_TEST(bytes_read(saved, file_reads::direct, verify) == all_bytes * world().size());
+        BOOST_TEST(bytes_read(saved, reading(file_reads::once, verify)) == all_bytes);
+        BOOST_TEST(bytes_read(saved, reading(file_reads::direct, verify)) ==
+                   all_bytes * world().size());
     }
 }
 
@@ -145,10 +147,60 @@ BOOST_AUTO_TEST_CASE(what_is_passed_on_is_read_once_by_all_nodes) {
         int const nodes = (world().size() + per_node - 1) / per_node;
         for (bool const verify : {false, true}) {
             if (nodes > 1)
-                BOOST_TEST(bytes_read(saved, file_reads::chosen, verify, true) == all_bytes);
-            BOOST_TEST(bytes_read(saved, file_reads::once, verify) == all_bytes * nodes);
+                BOOST_TEST(bytes_read(saved, relaying(verify)) == all_bytes);
+            BOOST_TEST(bytes_read(saved, reading(file_reads::once, verify)) == all_bytes * nodes);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(stages_of_a_pipeline_take_their_turns_at_the_same_time) {
+    auto const turns_of_node = [](std::uint32_t number) {
+        relayed_windows all({{world(), {}}, number, {{0}, {1}, {2}, {3}}, 1});
+        for (std::uint32_t const shard : {0u, 1u, 2u})
+            all.add({{0, shard}, 0, {0, 1}}, {0, 1});
+        for (std::uint32_t const shard : {3u, 4u})
+            all.add({{0, shard}, 0, {0, 1}}, {2, 3});
+        all.add({{0, 5}, 0, {0, 1}}, {0, 1, 2, 3});
+        all.add({{0, 6}, 0, {0, 1}}, {0, 1});
+        std::vector<std::pair<std::uint32_t, std::uint64_t>> turns;
+        for (relayed_window const& one : all.windows())
+            turns.emplace_back(one.window.place.shard, one.turn);
+        BOOST_TEST(all.find(3)->window.place.shard == 5u);
+        BOOST_TEST((all.find(2) == nullptr) == (number >= 2));
+        return turns;
+    };
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> const first{
+        {0, 0}, {1, 1}, {2, 2}, {5, 3}, {6, 4}};
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> const second{{3, 0}, {4, 1}, {5, 3}};
+    BOOST_TEST((turns_of_node(1) == first));
+    BOOST_TEST((turns_of_node(2) == second));
+}
+
+BOOST_AUTO_TEST_CASE(what_one_node_needs_alone_is_not_passed_on) {
+    if (world().size() == 1)
+        return;
+    shared_directory const directory;
+    index_t const rows = 20 * world().size(), columns = 3001;
+    held all({whole_of("w", data_type::u8, {rows, columns})});
+    save(world(), all.tensors(), directory / "all", {.writing = {.digests = false}});
+    ranks_per_node_variable const told("1");
+    held part(
+        {shard_of("w", data_type::u8, {rows, columns}, {20 * world().rank(), 0}, {20, columns})});
+    auto const saved = open_checkpoint(world(), directory / "all");
+    auto const nodes = nodes_of(world());
+    chunk_reader const reader(saved, true);
+    // Each node reads other bytes of windows that all need: to read them once saves nothing.
+    index_t const mine = 20 * columns * world().rank();
+    std::vector<std::byte> memory(static_cast<std::size_t>(20 * columns));
+    window_reads reads(
+        saved.metadata(),
+        {{{0, 0}, {{20 * columns}, mine, {1}, 0, {1}}, {data_type::u8, {}}, memory.data()}});
+    std::vector<window_run> windows;
+    reads.for_each_window([&](window_run const& window) { windows.push_back(window); });
+    auto const found = find_relayed(world(), nodes, reader, reads, windows, file_reads::chosen);
+    BOOST_TEST(found.most_bytes == 0u);
+    load(world(), saved, part.cleared().tensors(), relaying());
+    BOOST_TEST(part.wrong() == "");
 }
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_passed_on) {

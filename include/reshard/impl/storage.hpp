@@ -20,6 +20,8 @@
 #include <reshard/storage/impl/load.ipp>
 #include <reshard/storage/impl/model_state.ipp>
 #include <reshard/storage/impl/plan_file.ipp>
+#include <reshard/storage/impl/relayed_reads.ipp>
+#include <reshard/storage/impl/relayed_windows.ipp>
 #include <reshard/storage/impl/replacement.ipp>
 #include <reshard/storage/impl/retention.ipp>
 #include <reshard/storage/impl/save.ipp>

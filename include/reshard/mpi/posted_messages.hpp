@@ -18,19 +18,23 @@ namespace reshard::detail {
 /// Messages that were begun, of memory that stays as it is until they have ended.
 class posted_messages {
 public:
-    /// \pre nothing else communicates over `ranks` with the same tags, and `ranks` lives as long
-    explicit posted_messages(mpi_group const& ranks) : ranks_(&ranks) {}
+    /// \param about how many there are at a time
+    /// \pre   nothing else communicates over `ranks` with the same tags
+    posted_messages(mpi_group const& ranks, std::size_t about) : ranks_(ranks) {
+        sends_.reserve(2 * about);
+        receives_.reserve(about);
+    }
 
     /// \pre `bytes` fits `ranks.count_limit()`
     void send(std::byte const* from, std::size_t bytes, int to, int tag) {
-        MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, to, tag, ranks_->base(),
+        MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, to, tag, ranks_.base(),
                   &sends_.emplace_back());
     }
 
     /// \param most the bytes that there is room for
     /// \pre   as `send`
     void receive(std::byte* into, std::size_t most, int from, int tag) {
-        MPI_Irecv(into, static_cast<int>(most), MPI_BYTE, from, tag, ranks_->base(),
+        MPI_Irecv(into, static_cast<int>(most), MPI_BYTE, from, tag, ranks_.base(),
                   &receives_.emplace_back());
     }
 
@@ -38,7 +42,7 @@ public:
     ///
     /// \throws error with errc::deadline
     void take_all(auto&& take) {
-        for (bounded_wait wait(ranks_->limit());; wait.look()) {
+        for (bounded_wait wait(ranks_.limit());; wait.look()) {
             int which = 0, has_come = 0, bytes = 0;
             MPI_Status status;
             MPI_Testany(static_cast<int>(receives_.size()), receives_.data(), &which, &has_come,
@@ -66,12 +70,12 @@ public:
     ///
     /// \throws error with errc::deadline
     void finish() {
-        for (bounded_wait wait(ranks_->limit()); !are_sent();)
+        for (bounded_wait wait(ranks_.limit()); !are_sent();)
             wait.look();
     }
 
 private:
-    mpi_group const* ranks_;
+    mpi_group ranks_;
     std::vector<MPI_Request> sends_;
     std::vector<MPI_Request> receives_;
 };

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_RELAYED_READS_HPP
 #define RESHARD_STORAGE_RELAYED_READS_HPP
 
+#include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -24,12 +25,15 @@ namespace reshard::detail {
 /// share. So a rank needs twice `most_slot_bytes` of it at most. Nothing is read, and `mine` stays,
 /// where a node is refused that memory.
 ///
+/// Of `how` it matters whether what saves little is passed on, too.
+///
 /// \param mine the windows that this rank needs, in the order of files
 /// \par Collective every rank of the group, in the same order, with the same checkpoint
 /// \return what this rank could not read: it goes on, since others wait for it
 /// \throws error as `agreed_node_of`; errc::deadline
 RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
-                                      window_reads& reads, std::vector<window_run>& mine);
+                                      window_reads& reads, std::vector<window_run>& mine,
+                                      file_reads how);
 
 } // namespace reshard::detail
 

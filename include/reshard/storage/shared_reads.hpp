@@ -20,18 +20,17 @@ namespace reshard::detail {
 /// Reads what the loops of this rank need.
 ///
 /// \throws error as `chunk_reader::read`
-inline void read_windows(solo const&, chunk_reader& reader, window_reads& reads, file_reads,
-                         bool /*relays*/) {
+inline void read_windows(solo const&, chunk_reader& reader, window_reads& reads, options const&) {
     run(reader, reads);
 }
 
-/// The same of all ranks, as `how` says; with `relays`, what several nodes need is read once, see
-/// `read_relayed`.
+/// The same of all ranks, as `how.reads` says; with `how.relays`, what several nodes need is read
+/// once, see `read_relayed`.
 ///
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and options
 /// \throws error as `chunk_reader::read`, on every rank alike
 RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
-                               file_reads how, bool relays);
+                               options const& how);
 
 } // namespace reshard::detail
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_WINDOW_READS_HPP
 #define RESHARD_STORAGE_WINDOW_READS_HPP
 
+#include <reshard/bind/options.hpp>
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/config.hpp>
@@ -122,6 +123,13 @@ void for_each_listed(window_reads const& reads, std::vector<std::vector<window_r
         }
         visit(std::as_const(whole), std::span(std::as_const(sorted)).subspan(first, last - first));
     }
+}
+
+/// True where it is worth its price that one reads what several need.
+///
+/// \param alone the bytes that they read, each for itself
+constexpr bool is_worth_reading_once(std::uint64_t alone, std::uint64_t once, file_reads how) {
+    return how == file_reads::once ? alone > once : alone > once * 5 / 4;
 }
 
 /// The windows that are not among some others.

@@ -27,17 +27,26 @@ inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
 /// Memory through which ranks of a node hand windows to one another.
 ///
 /// Each rank has two slots: one of them is filled in round `i`, while the other one may still be
-/// read as it was in round `i - 1`. So there is one meeting a round. A slot has one window, or up
-/// to 32 small ones.
+/// read as it was in round `i - 1`. So there is one meeting a round. A slot has one window, or
+/// several small ones.
 class window_slots {
 public:
+    /// The most that a slot has.
+    static constexpr std::size_t most_windows = 32;
+
+    /// Of a node of one rank, the memory is its own.
+    ///
     /// \par Collective every rank of the node, in the same order
     /// \throws error with errc::io, on every rank alike, where one is refused shared memory
     window_slots(mpi_group const& node, std::uint64_t bytes, segment_kind kind)
-        : node_(node),
-          bytes_((bytes + 4095) / 4096 * 4096),
-          segments_(node, static_cast<index_t>(2 * (head_bytes + bytes_)), {kind, {}, {}}),
-          barrier_(segments_.barrier(), static_cast<std::uint32_t>(node.size())) {
+        : node_(node), bytes_((bytes + 4095) / 4096 * 4096) {
+        auto const all_bytes = static_cast<index_t>(2 * (head_bytes + bytes_));
+        if (node.size() == 1) {
+            alone_.emplace(all_bytes);
+        } else {
+            segments_.emplace(node, all_bytes, segment_request{kind, {}, {}});
+            barrier_.emplace(segments_->barrier(), static_cast<std::uint32_t>(node.size()));
+        }
         for (std::size_t i = 0; i < 2; ++i)
             new (head(own(), i)) std::atomic<std::uint32_t>(0);
     }
@@ -62,7 +71,8 @@ public:
     /// \throws error with errc::deadline
     void meet() const {
         bounded_wait wait(node_.limit());
-        barrier_.wait([&] { wait.look(); });
+        if (barrier_)
+            barrier_->wait([&] { wait.look(); });
     }
 
 private:
@@ -70,7 +80,8 @@ private:
 
     std::size_t own() const { return static_cast<std::size_t>(node_.rank()); }
     std::byte* head(std::size_t rank, std::size_t round) const {
-        return segments_.data(static_cast<int>(rank)) + round % 2 * (head_bytes + bytes_);
+        std::byte* const both = alone_ ? alone_->data() : segments_->data(static_cast<int>(rank));
+        return both + round % 2 * (head_bytes + bytes_);
     }
     std::atomic<std::uint32_t>& state(std::size_t rank, std::size_t round) const {
         return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(head(rank, round)));
@@ -78,8 +89,9 @@ private:
 
     mpi_group node_;
     std::size_t bytes_;
-    node_segments segments_;
-    yielding_barrier barrier_;
+    std::optional<private_memory> alone_;
+    std::optional<node_segments> segments_;
+    std::optional<yielding_barrier> barrier_;
 };
 
 /// Slots, or null where the node has one rank or is refused shared memory.

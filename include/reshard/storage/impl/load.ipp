@@ -185,7 +185,7 @@ void read_all(group auto const& world, checkpoint const& source, bound_plan cons
     chunk_reader reader(source, how.verify);
     std::optional<window_reads> reads;
     agree_on(world, [&] { reads.emplace(source.metadata(), loops_of(bound)); });
-    read_windows(world, reader, *reads, how.reads, how.relays);
+    read_windows(world, reader, *reads, how);
     agree_on(world, [&] { reader.check_unchanged(); });
 }
 

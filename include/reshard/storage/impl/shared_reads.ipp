@@ -44,8 +44,7 @@ inline std::vector<window_run> shared_windows(chunk_reader const& reader, window
         for (listed_window const& one : entries)
             alone += reader.whole_chunks(one.window.place, one.window.bytes).size();
         std::uint64_t const once = reader.whole_chunks(whole.place, whole.bytes).size();
-        bool const is_saving = how == file_reads::once ? alone > once : alone > once * 5 / 4;
-        if (is_saving && once <= most_slot_bytes)
+        if (is_worth_reading_once(alone, once, how) && once <= most_slot_bytes)
             shared.push_back(whole);
     });
     return shared;
@@ -78,8 +77,11 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
             if (!given || !slots.is_filled(rank, round))
                 continue;
             window_run const& window = windows[*given];
-            reads.run(window, window.bytes,
-                      slots.slot(rank, round) + (window.bytes.begin - chunks_of(window).begin));
+            keep_first(problem, attempt([&] {
+                           reads.run(window, window.bytes,
+                                     slots.slot(rank, round) +
+                                         (window.bytes.begin - chunks_of(window).begin));
+                       }));
         }
     }
     return problem;
@@ -241,7 +243,7 @@ inline void read_united(mpi_group const& world, united_files const& files, chunk
 }
 
 RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
-                               file_reads how, bool relays) {
+                               options const& how) {
     if (world.size() == 1)
         return run(reader, reads);
     std::vector<window_run> mine;
@@ -251,11 +253,11 @@ RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, win
     if (auto const files = united(reader.source()))
         return read_united(world, *files, reader, reads, mine);
     local_error problem;
-    if (relays)
-        problem = read_relayed(world, reader, reads, mine);
+    if (how.relays)
+        problem = read_relayed(world, reader, reads, mine, how.reads);
     node_windows shared{{world, {}}, {}, nullptr};
-    if (is_worth_sharing(world, reader, mine, how))
-        shared = share_windows(world, reader, reads, mine, how);
+    if (is_worth_sharing(world, reader, mine, how.reads))
+        shared = share_windows(world, reader, reads, mine, how.reads);
     keep_first(problem, attempt([&] {
                    for (window_run const& window : windows_without(reads, mine, shared.windows))
                        reads.run(window, window.bytes, reader.read(window.place, window.bytes));
