@@ -106,12 +106,15 @@ std::string text_of(relabelling const& played) {
     return text + (played.process_of.size() > most ? ", ...; --json lists all\n" : "\n");
 }
 
-/// The busiest beside what no choice of givers could spare them.
-std::string text_of(plan_balance const& balance) {
-    auto const line = [](std::string const& who, plan_extreme const& busiest) {
+/// The busiest beside what no choice of givers could spare them, where none gives what it has got.
+std::string text_of(plan_balance const& balance, bool relays) {
+    auto const line = [&](std::string const& who, plan_extreme const& busiest) {
         return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
-               " bytes to others; with any choice of givers, one gives at least " +
-               grouped(busiest.least_bytes) + "\n";
+               " bytes to others" +
+               (relays ? std::string()
+                       : "; with any choice of givers, one gives at least " +
+                             grouped(busiest.least_bytes)) +
+               "\n";
     };
     std::string text = balance.sender.bytes > 0 ? line("rank", balance.sender) : std::string();
     if (balance.link != plan_extreme{})
@@ -154,7 +157,7 @@ std::string text_of(dry_run const& run, plan_command const& options) {
             ratio_text(imbalance(run.cost, &process_cost::bytes_in)) +
             " times the mean, and gives " +
             ratio_text(imbalance(run.cost, &process_cost::bytes_out)) + " times the mean\n" +
-            relay_text(run) + text_of(run.balance) + budget_text(run) + rank_table(run);
+            relay_text(run) + text_of(run.balance, run.relays) + budget_text(run) + rank_table(run);
     if (run.simulated)
         text += text_of(*run.simulated);
     if (options.budget)

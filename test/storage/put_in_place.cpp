@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(files_appear_all_or_none) {
 BOOST_AUTO_TEST_CASE(files_in_place_are_taken_back) {
     write_file(path("a"), "was here");
     {
-        detail::fresh_file a(path("a"), "new a"), b(path("b"), "new b");
+        detail::complete_file a(path("a"), "new a"), b(path("b"), "new b");
         a.put_for_now();
         b.put_for_now();
         BOOST_TEST(detail::read_text_file(path("a")) == "new a");
@@ -114,6 +114,61 @@ BOOST_AUTO_TEST_CASE(files_in_place_are_taken_back) {
     }
     BOOST_TEST((names_in("") == names{"a", "fresh", "old"}));
     BOOST_TEST(detail::read_text_file(path("a")) == "was here");
+}
+
+BOOST_AUTO_TEST_CASE(files_before_one_that_cannot_be_put_are_taken_back) {
+    write_file(path("a"), "was here");
+    std::deque<detail::complete_file> files;
+    for (char const* const name : {"a", "b", "c"})
+        files.emplace_back(path(name), "new");
+    std::filesystem::create_directory(path("c"));
+    BOOST_CHECK_EXCEPTION(
+        detail::put_all(files), error,
+        says(errc::io, path("c").string() + ": cannot be put in place: Is a directory"));
+    files.clear();
+    BOOST_TEST((names_in("") == names{"a", "c", "fresh", "old"}));
+    BOOST_TEST(detail::read_text_file(path("a")) == "was here");
+}
+
+BOOST_AUTO_TEST_CASE(two_writers_of_a_file_leave_one_another_theirs) {
+    write_file(path("a"), "was here");
+    {
+        detail::complete_file first(path("a"), "first");
+        detail::complete_file second(path("a"), "second");
+        first.put_for_now();
+        detail::complete_file third(path("a"), "third"); // removes what dead ones have left
+        BOOST_TEST(detail::read_text_file(path("a")) == "first");
+        first.take_back();
+        BOOST_TEST(detail::read_text_file(path("a")) == "was here");
+        second.put();
+        third.put();
+    }
+    BOOST_TEST((names_in("") == names{"a", "fresh", "old"}));
+    BOOST_TEST(detail::read_text_file(path("a")) == "third");
+}
+
+BOOST_AUTO_TEST_CASE(links_are_followed_and_what_is_no_file_stays) {
+    write_file(path("a"), "was here");
+    std::filesystem::permissions(path("a"), std::filesystem::perms::owner_read |
+                                                std::filesystem::perms::owner_write);
+    std::filesystem::create_symlink("a", path("link"));
+    std::filesystem::create_symlink("later", path("dangling"));
+    std::filesystem::create_symlink("round", path("round"));
+    detail::write_whole_file(path("link"), "new");
+    detail::write_whole_file(path("dangling"), "new");
+    BOOST_TEST(std::filesystem::is_symlink(path("link")));
+    BOOST_TEST(detail::read_text_file(path("a")) == "new");
+    BOOST_TEST(detail::read_text_file(path("later")) == "new");
+    auto const mode = std::filesystem::status(path("a")).permissions();
+    BOOST_TEST(static_cast<unsigned>(mode) == 0600u);
+    BOOST_CHECK_EXCEPTION(detail::write_whole_file(path("round"), "new"), error,
+                          says(errc::io, path("round").string() +
+                                             ": cannot be written, since its links lead "
+                                             "nowhere"));
+    BOOST_CHECK_EXCEPTION(
+        detail::write_whole_file("/dev/null", "new"), error,
+        says(errc::io, "/dev/null: cannot be written, since this is no regular file, which a new "
+                       "one could replace"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -225,7 +225,7 @@ struct options {
     ///
     /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
     /// from node to node. That is faster where all nodes together read files more slowly than one
-    /// of them sends.
+    /// of them sends. What only some ranks see comes from these, as without.
     bool relays = false;
     /// Patterns of target keys whose shapes may differ from what the source has or the program
     /// yields (see `fit_shapes`): they are cropped, or extended with zeros.

@@ -15,7 +15,7 @@
 
 namespace reshard::detail {
 
-/// What one of a row is worth in a column.
+/// What a unit of a row gains in a column.
 struct gain {
     std::uint32_t row = 0;
     std::uint32_t column = 0;

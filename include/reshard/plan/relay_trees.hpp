@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_RELAY_TREES_HPP
 #define RESHARD_PLAN_RELAY_TREES_HPP
 
+#include <reshard/core/digest.hpp>
 #include <reshard/core/members.hpp>
 #include <reshard/layout/holder.hpp>
 
@@ -160,6 +161,63 @@ constexpr char const* tree_fault(stored_tree const& tree, holder_places const& l
     return tree.source == no_holder ? holder_fault : nullptr;
 }
 
+/// The sums of the digests of a list's first holders: none, one, and so on.
+constexpr std::vector<std::uint64_t> sums_of_digests(std::vector<holder_t> const& list) {
+    std::vector<std::uint64_t> sums{0};
+    for (holder_t const holder : list)
+        sums.push_back(sums.back() + digest_of_all(holder));
+    return sums;
+}
+
+/// What tells trees apart without a look at every taker. Trees of one list that have the same are
+/// equal, for runs go round a list from the first taker on.
+struct tree_key {
+    holder_t source = 0;
+    holder_t first = 0;
+    std::uint32_t size = 0;
+    std::uint32_t branches = 0;
+    std::uint64_t digest = 0; ///< of the takers in whatever order
+
+    constexpr auto operator<=>(tree_key const&) const = default;
+};
+
+/// \pre `tree_fault` finds none in the tree
+constexpr tree_key key_of(stored_tree const& tree, std::vector<holder_t> const& list,
+                          std::vector<std::uint64_t> const& sums) {
+    tree_key key{tree.source, list[tree.runs[0].first], tree.size, tree.branches, 0};
+    for (std::size_t i = 0; i < tree.runs.size(); ++i) {
+        std::size_t const first = tree.runs[i].first, end = first + tree.count(i);
+        key.digest += end <= list.size() ? sums[end] - sums[first]
+                                         : sums.back() - sums[first] + sums[end - list.size()];
+    }
+    return key;
+}
+
+/// True where two of the trees are the same, in whatever lists their takers stand.
+///
+/// \pre `tree_fault` finds none in any of them
+constexpr bool has_tree_twice(relay_trees const& all) {
+    std::vector<std::vector<std::uint64_t>> sums;
+    for (std::vector<holder_t> const& list : all.lists)
+        sums.push_back(sums_of_digests(list));
+    std::vector<std::pair<tree_key, std::uint32_t>> sorted;
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+        std::uint32_t const list = all.trees[i].list;
+        sorted.emplace_back(key_of(all.trees[i], all.lists[list], sums[list]), i);
+    }
+    auto const order = [&](auto const& a, auto const& b) {
+        if (auto const by_key = a.first <=> b.first;
+            by_key != 0 || all.trees[a.second].list == all.trees[b.second].list)
+            return by_key;
+        return all[a.second].takers <=> all[b.second].takers;
+    };
+    std::sort(sorted.begin(), sorted.end(),
+              [&](auto const& a, auto const& b) { return order(a, b) < 0; });
+    return std::adjacent_find(sorted.begin(), sorted.end(), [&](auto const& a, auto const& b) {
+               return order(a, b) == 0;
+           }) != sorted.end();
+}
+
 /// What keeps the trees of a plan from being some, or nothing.
 constexpr char const* tree_fault(relay_trees const& all) {
     std::vector<holder_places> lists;
@@ -172,18 +230,13 @@ constexpr char const* tree_fault(relay_trees const& all) {
             (!places.empty() && places.back().first == no_holder))
             return holder_fault;
     }
-    std::vector<relay_tree> sorted;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all.trees[i].list >= lists.size())
+    for (stored_tree const& tree : all.trees) {
+        if (tree.list >= lists.size())
             return "a tree of relays of a list that there is not";
-        if (char const* const fault = tree_fault(all.trees[i], lists[all.trees[i].list]))
+        if (char const* const fault = tree_fault(tree, lists[tree.list]))
             return fault;
-        sorted.push_back(all[i]);
     }
-    std::sort(sorted.begin(), sorted.end());
-    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()
-               ? nullptr
-               : "a tree of relays twice";
+    return has_tree_twice(all) ? "a tree of relays twice" : nullptr;
 }
 
 } // namespace reshard::detail

@@ -36,9 +36,7 @@ public:
     ///
     /// \pre all are played by different processes, and sorted by these
     constexpr std::uint32_t add_list(std::vector<holder_t> holders) {
-        std::vector<std::uint64_t> sums{0};
-        for (holder_t const holder : holders)
-            sums.push_back(sums.back() + digest_of_all(holder));
+        std::vector<std::uint64_t> sums = sums_of_digests(holders);
         std::uint32_t const number = list_numbers_.number(
             sums.back(), [&](std::uint32_t known) { return trees_.lists[known] == holders; });
         if (number == trees_.lists.size()) {

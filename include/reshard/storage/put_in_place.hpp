@@ -7,6 +7,7 @@
 #include <reshard/storage/leftovers.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,48 +50,77 @@ inline int try_exchange(std::filesystem::path const& a, std::filesystem::path co
     return uninterrupted(exchange) == 0 ? 0 : errno;
 }
 
+/// The file that a path means: symbolic links are followed, never replaced.
+///
+/// \throws error with errc::io, naming the path, for what is there and is no file that a new one
+///         could take the place of: a directory, a device
+inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
+    std::filesystem::path target = path;
+    std::error_code ignored;
+    for (int links = 0; std::filesystem::is_symlink(target, ignored); ++links) {
+        if (links == 40)
+            fail(errc::io, path.string(), ": cannot be written, since its links lead nowhere");
+        target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
+    }
+    auto const kind = std::filesystem::status(target, ignored).type();
+    if (kind == std::filesystem::file_type::directory)
+        fail(errc::io, path.string(), ": cannot be written, since this is a directory");
+    if (std::filesystem::exists(std::filesystem::file_status(kind)) &&
+        kind != std::filesystem::file_type::regular)
+        fail(errc::io, path.string(),
+             ": cannot be written, since this is no regular file, which a new one could replace");
+    check_parent(target);
+    return target;
+}
+
 /// A file that is complete beside its target, and is removed unless it is put there.
 ///
-/// A process that dies leaves a file of a `temporary_name`, never half a file; the next one removes
-/// it.
-class fresh_file {
+/// It has the permissions of what it replaces. It is locked as long as this lives, so that no other
+/// writer of the target takes it for what a dead one has left. A process that dies leaves a file of
+/// a `temporary_name`, never half a file; the next one removes it.
+class complete_file {
 public:
     /// \throws error with errc::io, naming the target
-    fresh_file(std::filesystem::path target, std::string_view text)
-        : target_(std::move(target)), fresh_(target_) {
-        std::error_code ignored;
-        if (std::filesystem::is_directory(target_, ignored))
-            fail(errc::io, target_.string(), ": cannot be written, since this is a directory");
-        check_parent(target_);
-        fresh_.replace_filename(temporary_name(target_));
+    complete_file(std::filesystem::path const& target, std::string_view text)
+        : target_(file_meant_by(target)) {
         try {
             remove_leftovers(target_);
-            write_new_file(fresh_, text);
+            make_beside();
+            output_file file = output_file::open(beside_, text.size());
+            file.write(0, std::as_bytes(std::span(text)));
+            file.sync();
         } catch (error const& problem) {
-            std::filesystem::remove(fresh_, ignored);
+            remove_beside();
             fail(problem.code(), about_target(problem.what()));
+        } catch (...) {
+            remove_beside();
+            throw;
         }
     }
-    fresh_file(fresh_file const&) = delete;
-    fresh_file& operator=(fresh_file const&) = delete;
+    complete_file(complete_file const&) = delete;
+    complete_file& operator=(complete_file const&) = delete;
 
     /// Removes the file that has the temporary name: this one, or the one that it replaced.
-    ~fresh_file() {
-        std::error_code ignored;
-        std::filesystem::remove(fresh_, ignored);
-    }
+    ~complete_file() { remove_beside(); }
+
+    std::filesystem::path const& target() const { return target_; }
 
     /// Puts it in place; a file that is there is replaced, for good.
     ///
     /// \throws error with errc::io, naming the target; then what is there is what it was
     void put() {
-        if (int const problem = try_rename(fresh_, target_))
+        if (int const problem = try_rename(beside_, target_))
             fail_io(target_, "cannot be put in place", problem);
     }
 
     /// The same, but that it can be taken back.
     void put_for_now() {
-        int const problem = try_exchange(fresh_, target_);
+        std::error_code ignored;
+        if (std::filesystem::exists(target_, ignored)) {
+            old_ = file_descriptor::open(target_, O_RDONLY);
+            static_cast<void>(old_.try_lock()); // others that write there have locked it themselves
+        }
+        int const problem = try_exchange(beside_, target_);
         is_exchanged_ = problem == 0;
         is_new_ = problem == ENOENT;
         if (!is_exchanged_)
@@ -104,22 +134,64 @@ public:
     void take_back() noexcept {
         std::error_code ignored;
         if (is_exchanged_)
-            try_exchange(fresh_, target_);
+            try_exchange(beside_, target_);
         else if (is_new_)
             std::filesystem::remove(target_, ignored);
     }
 
 private:
+    /// Makes an empty file and locks it before others do; where there are no locks, none can.
+    void make_beside() {
+        for (int tries = 0; tries < 3; ++tries) {
+            beside_ = target_;
+            beside_.replace_filename(temporary_name(target_));
+            file_descriptor::create_empty(beside_);
+            lock_ = file_descriptor::open(beside_, O_RDONLY);
+            if (lock_.try_lock() && is_at(lock_, beside_))
+                break;
+        }
+        struct stat old = {};
+        if (::stat(target_.c_str(), &old) == 0)
+            static_cast<void>(::fchmod(lock_.number(), old.st_mode & 07777));
+    }
+
+    void remove_beside() noexcept {
+        std::error_code ignored;
+        if (!beside_.empty())
+            std::filesystem::remove(beside_, ignored);
+    }
+
     std::string about_target(std::string const& text) const {
-        std::string const name = fresh_.string();
+        std::string const name = beside_.string();
         return target_.string() +
                (text.starts_with(name) ? text.substr(name.size()) : ": cannot be written: " + text);
     }
 
-    std::filesystem::path target_, fresh_;
+    std::filesystem::path target_;
+    std::filesystem::path beside_; ///< the temporary name
+    file_descriptor lock_;
+    file_descriptor old_; ///< what was replaced
     bool is_exchanged_ = false;
     bool is_new_ = false; ///< nothing was there
 };
+
+/// Puts files in place, all or none; where one cannot be, those before are taken back.
+///
+/// \throws error as `complete_file::put`
+inline void put_all(std::deque<complete_file>& files) {
+    std::size_t count = 0; // that are in place
+    try {
+        for (; count < files.size(); ++count)
+            if (count + 1 < files.size())
+                files[count].put_for_now();
+            else
+                files[count].put();
+    } catch (...) {
+        while (count > 0)
+            files[--count].take_back();
+        throw;
+    }
+}
 
 /// A file that is to be written, and what is in it.
 struct whole_file {
@@ -133,31 +205,21 @@ struct whole_file {
 ///
 /// \pre    no two targets are one file
 /// \throws error with errc::io, naming the target that cannot be written; then what is at all of
-///         them is what it was
+///         them is what it was, but where the file system cannot exchange two names, and where the
+///         names could not be brought to the disk
 inline void write_whole_files(std::span<whole_file const> files) {
-    std::deque<fresh_file> fresh;
-    for (whole_file const& one : files)
-        fresh.emplace_back(one.target, one.text);
-    std::size_t count = 0; // that are in place
-    try {
-        for (; count < fresh.size(); ++count)
-            if (count + 1 < fresh.size())
-                fresh[count].put_for_now();
-            else
-                fresh[count].put();
-    } catch (error const&) {
-        while (count > 0)
-            fresh[--count].take_back();
-        throw;
-    }
-    for (whole_file const& one : files)
-        sync_directory(directory_of(one.target));
+    std::deque<complete_file> complete;
+    for (whole_file const& file : files)
+        complete.emplace_back(file.target, file.text);
+    put_all(complete);
+    for (complete_file const& file : complete)
+        sync_directory(directory_of(file.target()));
 }
 
 /// The same of one file.
 inline void write_whole_file(std::filesystem::path const& target, std::string_view text) {
-    fresh_file(target, text).put();
-    sync_directory(directory_of(target));
+    whole_file const file{target, std::string(text)};
+    write_whole_files({&file, 1});
 }
 
 /// Renames unless something has the new name; returns 0 or what the system says.

@@ -62,6 +62,9 @@ inline std::string bytes_from(input_file const& file, std::uint64_t first, std::
 
 /// Opens a file that may not be there.
 inline std::optional<input_file> open_port(std::filesystem::path const& path) {
+    std::error_code ignored;
+    if (std::filesystem::is_fifo(path, ignored)) // to open one waits for its writer
+        fail(errc::io, path.string(), ": this is a pipe, and no port file; give another path");
     try {
         return input_file(path);
     } catch (error const& problem) {

@@ -288,7 +288,7 @@ private:
         for (std::size_t first = 0; first < price_.size(); first += block) {
             index_t most = lowest;
             for (std::size_t i = first; i < std::min(first + block, price_.size()); ++i)
-                most = std::max(most, left(gains, i));
+                most = std::max(most, net_gain(gains, i));
             found.next = std::max(found.next, std::min(found.best, most));
             if (most > found.best) {
                 found.best = most;
@@ -297,7 +297,7 @@ private:
         }
         found.best = lowest;
         for (std::size_t i = best_block; i < std::min(best_block + block, price_.size()); ++i) {
-            index_t const here = left(gains, i);
+            index_t const here = net_gain(gains, i);
             found.next = std::max(found.next, std::min(found.best, here));
             if (here > found.best) {
                 found.best = here;
@@ -308,7 +308,7 @@ private:
     }
 
     /// What is left of a gain when the price is paid.
-    index_t left(Value const* gains, std::size_t column) const {
+    index_t net_gain(Value const* gains, std::size_t column) const {
         return static_cast<index_t>(gains[column]) * scale_ - price_[column];
     }
 
