@@ -3,6 +3,7 @@
 #include <reshard/plan/assignment.hpp>
 
 #include "oracle/random.hpp"
+#include "support/trials.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -176,6 +177,8 @@ BOOST_AUTO_TEST_CASE(rows_and_columns_of_several_units) {
     oracle::random_numbers random(2025);
     for (maker const& value : makers(random))
         for (holder_t const most : {2u, 4u, 20u}) {
+            if (test::is_sanitized && most > 2) // the oracle takes the cube of all units
+                continue;
             counted_matrix one = made(40, 36, value);
             for (holder_t& count : one.supply)
                 count = static_cast<holder_t>(random.between(0, most));
