@@ -27,8 +27,8 @@ struct equal_classes {
 /// small where there are few classes.
 class class_table {
 public:
-    /// The number of the class of that digest for which `is_it(number)`; the next one where there is
-    /// none.
+    /// The number of the class of that digest for which `is_it(number)`; the next one where there
+    /// is none.
     constexpr std::uint32_t number(std::uint64_t digest, auto&& is_it) {
         make_room();
         slot& found = find(digest, is_it);
