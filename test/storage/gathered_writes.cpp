@@ -8,8 +8,7 @@
 
 #include "held.hpp"
 #include "shared_directory.hpp"
-
-#include <cstdlib>
+#include "support/ranks_per_node.hpp"
 
 /// \file
 /// Whole tensors of which every rank holds columns are put together in memory that ranks share, or
@@ -22,15 +21,6 @@ namespace {
 using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
-
-/// While it lives, each rank is told to be a node of its own, or all to be one.
-class ranks_per_node {
-public:
-    explicit ranks_per_node(char const* number) { ::setenv("RESHARD_RANKS_PER_NODE", number, 1); }
-    ranks_per_node(ranks_per_node const&) = delete;
-    ranks_per_node& operator=(ranks_per_node const&) = delete;
-    ~ranks_per_node() { ::unsetenv("RESHARD_RANKS_PER_NODE"); }
-};
 
 /// Columns of more tensors than the ranks have slots; of bytes, and of halves of bytes.
 std::vector<shard_descriptor> columns() {
@@ -48,7 +38,7 @@ std::vector<shard_descriptor> columns() {
 
 BOOST_AUTO_TEST_CASE(columns_become_whole_tensors) {
     for (char const* const number : {"64", "1"}) {
-        ranks_per_node const told(number);
+        ranks_per_node_variable const told(number);
         shared_directory const directory;
         auto const path = directory / "all";
         save(world(), held(columns()).tensors(), path,

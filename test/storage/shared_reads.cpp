@@ -69,6 +69,26 @@ index_t bytes_read(checkpoint const& source, options const& how) {
     return all;
 }
 
+/// Calls `run(seed, load_with)` for random layouts; `load_with(options)` saves one, loads it into
+/// the other one, and checks that.
+void for_each_random_load(auto&& run) {
+    shared_directory const directory;
+    for (unsigned seed = 1; seed <= test::trials(40, 6); ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            auto const tensors = random_tensors(seed);
+            auto const path = directory / std::to_string(seed);
+            auto const rank = static_cast<std::size_t>(world().rank());
+            held source(random_layout(tensors, world().size(), seed + 1000)[rank]);
+            held target(random_layout(tensors, world().size(), seed + 2000)[rank]);
+            run(seed, [&](options const& how) {
+                save(world(), source.tensors(), path);
+                load(world(), open_checkpoint(world(), path), target.cleared().tensors(), how);
+                BOOST_TEST(target.wrong() == "");
+            });
+        }
+    }
+}
+
 /// Files that a rank can read until it is told to refuse.
 class refusing_files : public system_files {
 public:
@@ -122,20 +142,9 @@ BOOST_AUTO_TEST_CASE(tensors_of_many_rounds_reach_all_ranks) {
 }
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_read_once) {
-    shared_directory const directory;
-    for (unsigned seed = 1; seed <= test::trials(40, 6); ++seed) {
-        BOOST_TEST_CONTEXT("seed " << seed) {
-            auto const tensors = random_tensors(seed);
-            auto const path = directory / std::to_string(seed);
-            auto const rank = static_cast<std::size_t>(world().rank());
-            held source(random_layout(tensors, world().size(), seed + 1000)[rank]);
-            held target(random_layout(tensors, world().size(), seed + 2000)[rank]);
-            save(world(), source.tensors(), path);
-            load(world(), open_checkpoint(world(), path), target.cleared().tensors(),
-                 reading(file_reads::once, seed % 2 == 0));
-            BOOST_TEST(target.wrong() == "");
-        }
-    }
+    for_each_random_load([](unsigned seed, auto const& load_with) {
+        load_with(reading(file_reads::once, seed % 2 == 0));
+    });
 }
 
 BOOST_AUTO_TEST_CASE(what_is_passed_on_is_read_once_by_all_nodes) {
@@ -204,21 +213,10 @@ BOOST_AUTO_TEST_CASE(what_one_node_needs_alone_is_not_passed_on) {
 }
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_passed_on) {
-    shared_directory const directory;
-    for (unsigned seed = 1; seed <= test::trials(40, 6); ++seed) {
-        BOOST_TEST_CONTEXT("seed " << seed) {
-            ranks_per_node_variable const told(std::to_string(1 + seed % 3));
-            auto const tensors = random_tensors(seed);
-            auto const path = directory / std::to_string(seed);
-            auto const rank = static_cast<std::size_t>(world().rank());
-            held source(random_layout(tensors, world().size(), seed + 1000)[rank]);
-            held target(random_layout(tensors, world().size(), seed + 2000)[rank]);
-            save(world(), source.tensors(), path);
-            load(world(), open_checkpoint(world(), path), target.cleared().tensors(),
-                 relaying(seed % 2 == 0));
-            BOOST_TEST(target.wrong() == "");
-        }
-    }
+    for_each_random_load([](unsigned seed, auto const& load_with) {
+        ranks_per_node_variable const told(std::to_string(1 + seed % 3));
+        load_with(relaying(seed % 2 == 0));
+    });
 }
 
 BOOST_AUTO_TEST_CASE(many_windows_of_a_tensor_are_passed_on_where_some_nodes_need_them) {

@@ -40,6 +40,12 @@ local_error attempt(Work&& work) {
     }
 }
 
+/// Keeps what went wrong first.
+inline void keep_first(local_error& problem, local_error other) {
+    if (!problem)
+        problem = std::move(other);
+}
+
 RESHARD_DECL std::string encode(local_error const& problem);
 
 RESHARD_DECL local_error decode(std::string const& bytes);

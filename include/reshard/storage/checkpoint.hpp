@@ -17,6 +17,7 @@
 #include <reshard/storage/leftovers.hpp>
 #include <reshard/storage/united_files.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -82,7 +83,7 @@ struct shard_place {
     std::uint32_t tensor = 0;
     std::uint32_t shard = 0;
 
-    bool operator==(shard_place const&) const = default;
+    constexpr auto operator<=>(shard_place const&) const = default;
 };
 
 /// Tensors without memory that stand for the shards in files, found by their place in

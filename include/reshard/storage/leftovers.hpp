@@ -4,6 +4,10 @@
 #define RESHARD_STORAGE_LEFTOVERS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/os/file.hpp>
+
+#include <fcntl.h>
 
 #include <filesystem>
 #include <optional>
@@ -55,6 +59,29 @@ RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::
 ///
 /// \return what was removed
 RESHARD_DECL std::vector<std::string> remove_leftovers(std::filesystem::path const& target);
+
+/// Creates a temporary file or directory by `create()`, and locks it, so that others see that its
+/// writer lives.
+///
+/// One that looked before it was locked may have removed it by then.
+file_descriptor create_locked(std::filesystem::path const& temporary,
+                              std::filesystem::path const& target, auto&& create) {
+    int const without_locks = 50; // so often a file system that has any refuses none
+    for (int tries = 0; tries < 2 * without_locks; ++tries) {
+        create();
+        try {
+            file_descriptor made = file_descriptor::open(temporary, O_RDONLY);
+            bool const is_locked = made.try_share() || tries >= without_locks;
+            if (is_locked && is_at(made, temporary))
+                return made;
+        } catch (error const& removed) {
+            if (removed.code() != errc::missing_file)
+                throw;
+        }
+    }
+    fail(errc::io, target.string(), ": cannot be written, since another process removes ",
+         temporary.string());
+}
 
 /// Puts in place what a writer that died had finished, where it died after the old target got
 /// another name and before the new one got its name. Nothing where there is a target.

@@ -140,16 +140,10 @@ public:
     }
 
 private:
-    /// Makes an empty file and locks it before others do; where there are no locks, none can.
     void make_beside() {
-        for (int tries = 0; tries < 3; ++tries) {
-            beside_ = target_;
-            beside_.replace_filename(temporary_name(target_));
-            file_descriptor::create_empty(beside_);
-            lock_ = file_descriptor::open(beside_, O_RDONLY);
-            if (lock_.try_lock() && is_at(lock_, beside_))
-                break;
-        }
+        beside_ = target_;
+        beside_.replace_filename(temporary_name(target_));
+        lock_ = create_locked(beside_, target_, [&] { file_descriptor::create_empty(beside_); });
         struct stat old = {};
         if (::stat(target_.c_str(), &old) == 0)
             static_cast<void>(::fchmod(lock_.number(), old.st_mode & 07777));

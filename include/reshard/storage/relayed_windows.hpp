@@ -26,6 +26,9 @@ struct group_nodes {
     std::uint32_t number = 0;            ///< of this rank's node
     std::vector<std::vector<int>> ranks; ///< by node, ascending
     std::size_t least_ranks = 0;         ///< how many every node has
+
+    /// Of some nodes that have the same, the rank that tells it.
+    int teller(std::vector<std::uint32_t> const& some) const { return ranks[some.front()].front(); }
 };
 
 /// \par Collective every rank of the group, in the same order

@@ -75,29 +75,15 @@ inline void copy_files(std::vector<std::filesystem::path> const& files,
     }
 }
 
-/// Creates a directory and locks it, so that others see that its writer lives.
-///
-/// One that looked before it was locked may have removed it by then.
+/// Creates a directory that others know for one of a writer that lives.
 inline file_descriptor create_temporary(std::filesystem::path const& temporary,
                                         std::filesystem::path const& target) {
-    int const without_locks = 50; // so often a file system that has any refuses none
-    for (int tries = 0; tries < 2 * without_locks; ++tries) {
+    return create_locked(temporary, target, [&] {
         std::error_code problem;
         std::filesystem::create_directory(temporary, problem);
         if (problem)
             fail_io(target, "cannot be written", problem.value());
-        try {
-            file_descriptor directory = file_descriptor::open(temporary, O_RDONLY | O_DIRECTORY);
-            bool const is_locked = directory.try_share() || tries >= without_locks;
-            if (is_locked && is_at(directory, temporary))
-                return directory;
-        } catch (error const& removed) {
-            if (removed.code() != errc::missing_file)
-                throw;
-        }
-    }
-    fail(errc::io, target.string(), ": cannot be written, since another process removes ",
-         temporary.string());
+    });
 }
 
 /// A directory that is complete but for its name. Nothing here communicates.

@@ -139,10 +139,6 @@ RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,
                                                      std::vector<window_run> const& windows,
                                                      std::vector<window_run> const& others);
 
-/// The bytes that the largest of some windows has with whole chunks.
-RESHARD_DECL std::uint64_t most_bytes(chunk_reader const& reader,
-                                      std::span<window_run const> windows);
-
 /// Reads what the loops need, in the order of files, each run of bytes once.
 ///
 /// \throws error as `chunk_reader::read`; then targets hold what was copied before

@@ -104,6 +104,15 @@ inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint
     });
 }
 
+/// All ranks of a node, beginning with this one.
+inline std::vector<std::size_t> ranks_from_own(mpi_group const& node) {
+    auto const size = static_cast<std::size_t>(node.size());
+    std::vector<std::size_t> order;
+    for (std::size_t step = 0; step < size; ++step)
+        order.push_back((static_cast<std::size_t>(node.rank()) + step) % size);
+    return order;
+}
+
 /// Which item each rank of a node has in which round: rank `r` of `size` those of the `r`-th part
 /// of all items, so that each works in files of its own as far as it can.
 class slot_rounds {
@@ -119,14 +128,6 @@ public:
     std::optional<std::size_t> item_of(std::size_t rank, std::size_t round) const {
         std::size_t const item = items_ * rank / ranks_ + round;
         return item < items_ * (rank + 1) / ranks_ ? std::optional(item) : std::nullopt;
-    }
-
-    /// All ranks, beginning with this one.
-    std::vector<std::size_t> from_me() const {
-        std::vector<std::size_t> order;
-        for (std::size_t step = 0; step < ranks_; ++step)
-            order.push_back((me_ + step) % ranks_);
-        return order;
     }
 
 private:

@@ -151,7 +151,7 @@ inline local_error put_through_slots(mpi_group const& node, window_slots const& 
     slot_rounds const rounds(node, windows.size());
     local_error problem;
     for (std::size_t round = 0; round < rounds.size(); ++round) {
-        for (std::size_t const rank : rounds.from_me())
+        for (std::size_t const rank : ranks_from_own(node))
             if (auto const window = rounds.item_of(rank, round))
                 parts.put(*window, slots.slot(rank, round));
         slots.meet();

@@ -191,8 +191,7 @@ private:
 /// Copies what this rank needs of the windows that are in the slots of its node.
 inline void copy_round(window_slots const& slots, window_relay& relay, mpi_group const& node,
                        window_reads& reads, std::size_t round) {
-    slot_rounds const ranks(node, 0);
-    for (std::size_t const rank : ranks.from_me())
+    for (std::size_t const rank : ranks_from_own(node))
         for (std::size_t entry = 0; entry < relay.windows_each(); ++entry) {
             relayed_window const* const one = relay.window_at(rank, round, entry);
             if (!one || !slots.is_filled(rank, round, entry))
@@ -219,9 +218,7 @@ inline local_error run_rounds(window_slots const& slots, window_relay& relay, mp
         // All have copied from the other slot: what is next arrives while they copy from this one.
         if (round + 1 < rounds)
             relay.begin(slots.own_slot(round + 1), round + 1);
-        auto other = attempt([&] { copy_round(slots, relay, node, reads, round); });
-        if (!problem)
-            problem = std::move(other);
+        keep_first(problem, attempt([&] { copy_round(slots, relay, node, reads, round); }));
     }
     relay.finish();
     return problem;

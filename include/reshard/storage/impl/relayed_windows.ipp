@@ -56,44 +56,39 @@ std::vector<value_of_nodes<T>> gather_from_nodes(mpi_group const& world, group_n
         all[number->second].nodes.push_back(node);
     }
     bool const tells = std::ranges::any_of(all, [&](value_of_nodes<T> const& value) {
-        return nodes.ranks[value.nodes.front()].front() == world.rank();
+        return nodes.teller(value.nodes) == world.rank();
     });
     auto told = gather_values(world, tells ? std::move(mine) : T());
     for (value_of_nodes<T>& value : all)
-        value.value =
-            std::move(told[static_cast<std::size_t>(nodes.ranks[value.nodes.front()].front())]);
+        value.value = std::move(told[static_cast<std::size_t>(nodes.teller(value.nodes))]);
     return all;
 }
 
 /// That a node needs windows of a shard, and a digest of these.
 struct needed_shard {
-    std::uint32_t tensor = 0;
-    std::uint32_t shard = 0;
+    shard_place place;
     std::uint64_t digest = 0;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.tensor, self.shard, self.digest);
+        visit(self.place.tensor, self.place.shard, self.digest);
     }
 
     constexpr auto operator<=>(needed_shard const&) const = default;
-
-    constexpr bool is_of_same_shard(needed_shard const& other) const {
-        return tensor == other.tensor && shard == other.shard;
-    }
 };
 
-/// Calls `visit(shard, windows)` for each shard of which there are windows, in the order of files.
-void for_each_needed_shard(std::vector<window_run> const& windows, auto&& visit) {
-    for (std::size_t first = 0, last = 0; first < windows.size(); first = last) {
-        shard_place const place = windows[first].place;
-        while (last < windows.size() && windows[last].place == place)
-            ++last;
-        std::vector<window_run> const some(windows.begin() + static_cast<std::ptrdiff_t>(first),
-                                           windows.begin() + static_cast<std::ptrdiff_t>(last));
-        visit(needed_shard{static_cast<std::uint32_t>(place.tensor),
-                           static_cast<std::uint32_t>(place.shard), digest_of_all(some)},
-              some);
+using shard_windows = std::map<needed_shard, std::vector<window_run>>;
+
+/// \param windows in the order of files
+inline shard_windows windows_by_shard(std::vector<window_run> const& windows) {
+    shard_windows all;
+    for (auto first = windows.begin(), last = first; first != windows.end(); first = last) {
+        last = std::find_if(first, windows.end(),
+                            [&](window_run const& other) { return other.place != first->place; });
+        std::vector<window_run> some(first, last);
+        std::uint64_t const digest = digest_of_all(some);
+        all.emplace(needed_shard{first->place, digest}, std::move(some));
     }
+    return all;
 }
 
 using shard_of_nodes = value_of_nodes<needed_shard>;
@@ -112,7 +107,7 @@ shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& 
     std::vector<shard_of_nodes> several;
     for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
         std::size_t const before = several.size();
-        for (; last < sorted.size() && sorted[last].first.is_of_same_shard(sorted[first].first);
+        for (; last < sorted.size() && sorted[last].first.place == sorted[first].first.place;
              ++last) {
             if (several.size() == before || several.back().value != sorted[last].first)
                 several.push_back({sorted[last].first, {}});
@@ -134,32 +129,27 @@ using windows_of_nodes = value_of_nodes<std::vector<window_run>>;
 inline std::vector<windows_of_nodes> gather_windows(mpi_group const& world,
                                                     group_nodes const& nodes,
                                                     std::vector<window_run> const& own) {
+    shard_windows windows;
     std::vector<needed_shard> mine;
     agree_on(world, [&] {
-        for_each_needed_shard(
-            own, [&](needed_shard const& shard, auto const&) { mine.push_back(shard); });
+        windows = windows_by_shard(own);
+        for (auto const& [shard, some] : windows)
+            mine.push_back(shard);
     });
     auto const all = gather_from_nodes(world, nodes, std::move(mine));
     std::vector<shard_of_nodes> several;
     std::vector<std::vector<window_run>> telling;
-    auto const teller = [&](shard_of_nodes const& shard) {
-        return nodes.ranks[shard.nodes.front()].front();
-    };
     agree_on(world, [&] {
         several = shards_of_several(all);
-        std::map<needed_shard, std::vector<window_run>> windows;
-        for_each_needed_shard(own, [&](needed_shard const& shard, auto const& some) {
-            windows.emplace(shard, some);
-        });
         for (shard_of_nodes const& shard : several)
-            if (teller(shard) == world.rank())
+            if (nodes.teller(shard.nodes) == world.rank())
                 telling.push_back(windows.at(shard.value));
     });
     auto told = gather_values(world, telling);
     std::vector<std::size_t> next(told.size(), 0);
     std::vector<windows_of_nodes> result;
     for (shard_of_nodes& shard : several) {
-        auto const rank = static_cast<std::size_t>(teller(shard));
+        auto const rank = static_cast<std::size_t>(nodes.teller(shard.nodes));
         result.push_back({std::move(told[rank][next[rank]++]), std::move(shard.nodes)});
     }
     return result;

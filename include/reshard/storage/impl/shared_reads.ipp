@@ -23,12 +23,6 @@
 
 namespace reshard::detail {
 
-/// Keeps what went wrong first.
-inline void keep_first(local_error& problem, local_error other) {
-    if (!problem)
-        problem = std::move(other);
-}
-
 /// Less is not worth the shared memory.
 inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
 
@@ -48,6 +42,14 @@ inline std::vector<window_run> shared_windows(chunk_reader const& reader, window
             shared.push_back(whole);
     });
     return shared;
+}
+
+/// The bytes that the largest of some windows has with whole chunks.
+inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run const> windows) {
+    std::uint64_t most = 0;
+    for (window_run const& window : windows)
+        most = std::max(most, reader.whole_chunks(window.place, window.bytes).size());
+    return most;
 }
 
 /// Reads the shared windows, in rounds: rank `r` of `size` those of the `r`-th part of them.
@@ -72,7 +74,7 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
             });
         slots.set_filled(round, !problem);
         slots.meet();
-        for (std::size_t const rank : rounds.from_me()) {
+        for (std::size_t const rank : ranks_from_own(node)) {
             auto const given = rounds.item_of(rank, round);
             if (!given || !slots.is_filled(rank, round))
                 continue;

@@ -114,14 +114,6 @@ RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,
     return left;
 }
 
-RESHARD_DECL std::uint64_t most_bytes(chunk_reader const& reader,
-                                      std::span<window_run const> windows) {
-    std::uint64_t most = 0;
-    for (window_run const& window : windows)
-        most = std::max(most, reader.whole_chunks(window.place, window.bytes).size());
-    return most;
-}
-
 RESHARD_DECL void run(chunk_reader& reader, window_reads& reads) {
     reads.for_each_window([&](window_run const& window) {
         reads.run(window, window.bytes, reader.read(window.place, window.bytes));
