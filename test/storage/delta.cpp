@@ -36,10 +36,13 @@ constexpr index_t one_chunk = index_t{1} << 20;
 /// which one writes each.
 held state() {
     int const rank = world().rank(), size = world().size();
-    return held({whole_of("own." + std::to_string(rank), data_type::u8, {3 * one_chunk + 1}),
-                 shard_of("rows", data_type::f32, {size, 5}, {rank, 0}, {1, 5}),
-                 whole_of("scalar", data_type::f64, {}), whole_of("empty", data_type::f32, {0, 3}),
-                 shard_of("bits", data_type::boolean, {size, 3}, {rank, 0}, {1, 3})});
+    // Copied: to hash megabytes element by element takes longer than all else that is done with them.
+    static held const once(
+        {whole_of("own." + std::to_string(rank), data_type::u8, {3 * one_chunk + 1}),
+         shard_of("rows", data_type::f32, {size, 5}, {rank, 0}, {1, 5}),
+         whole_of("scalar", data_type::f64, {}), whole_of("empty", data_type::f32, {0, 3}),
+         shard_of("bits", data_type::boolean, {size, 3}, {rank, 0}, {1, 3})});
+    return once;
 }
 
 /// Changes a byte of this rank's second chunk.

@@ -5,6 +5,7 @@
 
 #include <reshard/tensor/state_dict.hpp>
 
+#include <boost/endian/conversion.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
@@ -20,8 +21,10 @@ namespace reshard::test {
 /// The bits of the element that is number `index` of tensor `key` in row-major order.
 inline std::uint64_t element_bits(std::string const& key, index_t index, data_type dtype) {
     std::uint64_t hash = 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(index + 1);
-    for (char const character : key)
-        hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3u;
+    // By pointer: a string's iterators would be most of the time of tests with the sanitizers.
+    char const* const end = key.data() + key.size();
+    for (char const* character = key.data(); character != end; ++character)
+        hash = (hash ^ static_cast<unsigned char>(*character)) * 0x100000001b3u;
     hash ^= hash >> 29;
     return dtype == data_type::boolean ? hash & 1 : hash;
 }
@@ -29,6 +32,12 @@ inline std::uint64_t element_bits(std::string const& key, index_t index, data_ty
 /// Puts the lowest bits of `value` behind the bits that are there, lowest first.
 inline void append_bits(std::vector<std::byte>& bytes, std::size_t position, int count,
                         std::uint64_t value) {
+    if (position % 8 == 0 && count % 8 == 0) { // the same, and ten times as fast
+        boost::endian::native_to_little_inplace(value);
+        auto const* const lowest = reinterpret_cast<std::byte const*>(&value);
+        bytes.insert(bytes.end(), lowest, lowest + count / 8);
+        return;
+    }
     for (int i = 0; i < count; ++i, ++position) {
         if (position / 8 == bytes.size())
             bytes.emplace_back();
@@ -50,6 +59,7 @@ inline std::vector<std::byte> content_of(shard_descriptor const& shard) {
     index_t const last = shard.flat ? shard.flat->end : extent_product(shard.region.shape);
     auto const width = static_cast<std::size_t>(bits(shard.dtype));
     std::vector<std::byte> bytes;
+    bytes.reserve((static_cast<std::size_t>(last - first) * width + 7) / 8);
     for (index_t i = first; i < last; ++i) {
         index_t rest = i, index = 0, step = 1;
         for (std::size_t axis = shard.global_shape.size(); axis-- > 0;) {
