@@ -89,16 +89,8 @@ struct weights {
     }
 };
 
-} // namespace
-
-int main(int argc, char** argv) {
-    boost::mpi::environment const environment(argc, argv);
-    boost::mpi::communicator const world;
-    if (argc != 2 || world.size() != 2) {
-        std::cerr << "mpiexec -n 2 13_bridge_server_mpi_2 PORT_FILE\n";
-        return 1;
-    }
-
+/// Takes over versions up to the last one of the trainer; false where one was wrong.
+bool serve(boost::mpi::communicator const& world, char const* port_file) {
     layout const mine = served();
     auto const rank = static_cast<holder_t>(world.rank());
     bool is_right = true;
@@ -107,7 +99,7 @@ int main(int argc, char** argv) {
     std::array<weights, 2> sets;
     bridge_target from_trainer(
         mpi_group(world), {sets[0].views(mine, rank), mine}, {sets[1].views(mine, rank), mine},
-        argv[1],
+        port_file,
         {.program = aoa::parse(program, "server.aoa"), .deadline = std::chrono::seconds(60)});
     std::uint64_t version = 0;
     while (version < layer::steps) {
@@ -121,5 +113,23 @@ int main(int argc, char** argv) {
         std::cout << (is_right ? "server: every version was whole, the last one is "
                                : "server: this is wrong in a version up to ")
                   << version << '\n';
-    return is_right ? 0 : 1;
+    return is_right;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    boost::mpi::environment const environment(argc, argv);
+    boost::mpi::communicator const world;
+    if (argc != 2 || world.size() != 2) {
+        std::cerr << "mpiexec -n 2 13_bridge_server_mpi_2 PORT_FILE\n";
+        return 1;
+    }
+    try {
+        return serve(world, argv[1]) ? 0 : 1;
+    } catch (error const& problem) { // on both ranks, as of a trainer that does not come back
+        if (world.rank() == 0)
+            std::cerr << "server: " << problem.what() << '\n';
+        return 1;
+    }
 }
