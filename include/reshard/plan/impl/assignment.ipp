@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <utility>
 
@@ -43,7 +44,9 @@ public:
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
     }
 
-    std::vector<assigned> solve() && {
+    /// The assignment, or nothing where it takes more steps than these, of which each looks at one
+    /// gain: a count, and no time, so that all ranks decide alike.
+    std::optional<std::vector<assigned>> solve_within(std::uint64_t steps) && {
         // The most valuable first: they are seldom displaced by those that follow.
         std::vector<std::uint32_t> order(supply_.size());
         std::iota(order.begin(), order.end(), 0u);
@@ -52,8 +55,11 @@ public:
         for (std::uint32_t const row : order)
             assign_at_once(row);
         for (std::uint32_t const row : order)
-            while (supply_[row] > 0)
+            while (supply_[row] > 0) {
                 augment(row);
+                if (steps_ > steps)
+                    return std::nullopt;
+            }
         std::vector<assigned> all;
         for (std::uint32_t column = 0; column < given_.size(); ++column)
             for (auto const& [row, count] : given_[column])
@@ -158,6 +164,7 @@ private:
     void reach_row(std::uint32_t row, index_t distance, std::uint32_t from, path_end& end) {
         rows_[row] = {distance, from, search_};
         found_rows_.push_back(row);
+        steps_ += first_[row + 1] - first_[row];
         if (row_value_[row] < end.distance - distance)
             end = {distance + row_value_[row], none, row};
         auto const left = static_cast<std::uint64_t>(end.distance - distance);
@@ -189,7 +196,7 @@ private:
     std::vector<index_t> row_value_, column_value_;
     std::vector<std::map<std::uint32_t, holder_t>> given_; ///< by column: units of rows
     std::vector<reached> rows_, columns_;
-    std::uint64_t search_ = 0;
+    std::uint64_t search_ = 0, steps_ = 0;
     std::vector<std::uint32_t> found_rows_, found_columns_; ///< in this search, below its end
     using place = std::pair<index_t, std::uint32_t>;
     std::priority_queue<place, std::vector<place>, std::greater<>> nearest_;
@@ -319,26 +326,36 @@ private:
     std::vector<std::uint32_t> owner_; ///< a unit of the rows
 };
 
-/// Whether most pairs have a gain, and bids do not become too large to count. Of few kinds, each
-/// path assigns many units.
-inline bool suits_auction(std::vector<gain> const& gains, std::vector<holder_t> const& supply,
-                          std::vector<holder_t> const& demand) {
-    constexpr std::size_t fewest = 32, most_alike = 4;
+/// How many steps along paths are tried before an auction, which looks at all pairs again and
+/// again, with a gain or none. Where most pairs have one, none are. Where few have, most paths are
+/// short, and the auction is for those that are not. Of few kinds, each path assigns many units;
+/// and bids must not become too large to count.
+inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
+                                          std::vector<holder_t> const& supply,
+                                          std::vector<holder_t> const& demand) {
+    constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::size_t fewest = 32, most_alike = 4, steps_a_pair = 16;
+    constexpr std::size_t most_pairs = std::size_t{1} << 26; // of 4 or 8 bytes, of which most are 0
     std::size_t const kinds = std::min(supply.size(), demand.size());
     std::size_t const units = std::max(unit_count(supply), unit_count(demand));
-    if (kinds < fewest || units > most_alike * kinds ||
-        gains.size() < supply.size() * demand.size() / 4)
-        return false;
+    std::size_t const pairs = supply.size() * demand.size();
+    if (kinds < fewest || units > most_alike * kinds || gains.size() < pairs / 64)
+        return all;
     index_t const greatest = std::ranges::max(gains, {}, &gain::value).value;
-    return greatest > 0 &&
-           greatest < std::numeric_limits<index_t>::max() / 64 / static_cast<index_t>(units + 1);
+    if (greatest <= 0 ||
+        greatest >= std::numeric_limits<index_t>::max() / 64 / static_cast<index_t>(units + 1))
+        return all;
+    if (gains.size() >= pairs / 4)
+        return 0;
+    return pairs <= most_pairs ? steps_a_pair * pairs : all;
 }
 
 RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> const& gains,
                                                    std::vector<holder_t> supply,
                                                    std::vector<holder_t> demand) {
-    if (!suits_auction(gains, supply, demand))
-        return path_solver(gains, std::move(supply), std::move(demand)).solve();
+    if (std::uint64_t const steps = steps_before_auction(gains, supply, demand); steps > 0)
+        if (auto found = path_solver(gains, supply, demand).solve_within(steps))
+            return *std::move(found);
     auto const fits = [](gain const& one) { return std::in_range<std::uint32_t>(one.value); };
     return std::ranges::all_of(gains, fits)
                ? assignment_auction<std::uint32_t>(gains, supply, demand).solve()
