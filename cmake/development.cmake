@@ -102,21 +102,33 @@ function(reshard_program target)
     endif()
 endfunction()
 
-# What programs of several ranks include most, once for all of them: with the sanitizers, where those headers are half of
-# the time. Without, every source has to include what it uses.
+# What many programs include most, once for all of them: with the sanitizers, where those headers are a third to a half
+# of the time. Without, every source has to include what it uses.
 #
-#   reshard_precompile(TARGET): of a program that links reshard::compiled_storage or reshard::compiled_mpi
-if(CMAKE_BUILD_TYPE STREQUAL "Sanitize" AND TARGET reshard_compiled_storage)
-    file(CONFIGURE OUTPUT precompiled.cpp CONTENT "")
-    add_library(reshard_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
-    reshard_program(reshard_precompiled reshard::compiled_storage)
-    target_precompile_headers(reshard_precompiled PRIVATE <reshard.hpp> <reshard/mpi.hpp> <reshard/storage.hpp>)
-endif()
-function(reshard_precompile target)
-    if(TARGET reshard_precompiled)
-        target_precompile_headers(${target} REUSE_FROM reshard_precompiled)
+#   reshard_precompiled(NAME LIBRARY... HEADERS header...)
+function(reshard_precompiled name)
+    if(NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+        return()
+    endif()
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "")
+    add_library(${name} OBJECT "${source}")
+    reshard_program(${name} ${arg_UNPARSED_ARGUMENTS})
+    target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
+
+#   reshard_precompile(TARGET NAME): of a program that links what NAME was made with
+function(reshard_precompile target name)
+    if(TARGET ${name})
+        target_precompile_headers(${target} REUSE_FROM ${name})
     endif()
 endfunction()
+
+if(TARGET reshard_compiled_storage)
+    reshard_precompiled(mpi_precompiled reshard::compiled_storage
+        HEADERS <reshard.hpp> <reshard/mpi.hpp> <reshard/storage.hpp>)
+endif()
 
 # How programs are started under MPI, and what root and crowded machines need. Open MPI is told which of its ways to
 # use: to look for networks, which are none here, takes half of the start of a job. And not to wait a second for

@@ -335,7 +335,7 @@ inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
                                           std::vector<holder_t> const& demand) {
     constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
     constexpr std::size_t fewest = 32, most_alike = 4, steps_a_pair = 16;
-    constexpr std::size_t most_pairs = std::size_t{1} << 26; // of 4 or 8 bytes, of which most are 0
+    constexpr std::size_t most_gains = std::size_t{1} << 26; // of 4 or 8 bytes, most of them 0
     std::size_t const kinds = std::min(supply.size(), demand.size());
     std::size_t const units = std::max(unit_count(supply), unit_count(demand));
     std::size_t const pairs = supply.size() * demand.size();
@@ -347,7 +347,7 @@ inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
         return all;
     if (gains.size() >= pairs / 4)
         return 0;
-    return pairs <= most_pairs ? steps_a_pair * pairs : all;
+    return supply.size() * units <= most_gains ? steps_a_pair * pairs : all;
 }
 
 RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> const& gains,
