@@ -82,14 +82,15 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     all.push_back(contestant_of<private_method>("ring", moved, program, how::rings));
     all.push_back(contestant_of<private_method>("network", moved, program, how::messages));
     all.push_back(contestant_of<private_method>("relayed", moved, program, how::messages, true));
+    all.push_back(contestant_of<private_method>("relayed-ring", moved, program, how::rings, true));
     all.push_back(contestant_of<solo_method>("solo", moved, program));
     return all;
 }
 
-/// True for methods that are measured where none was asked for: what `private` chooses from (`ring`) and
-/// what differs from `network` for replicas alone (`relayed`), only by name, `fresh` for cold targets, which it is for.
+/// True for methods that are measured where none was asked for: what `private` chooses from (`ring`) and what differs
+/// for replicas alone (`relayed`, `relayed-ring`), only by name, `fresh` for cold targets, which it is for.
 bool is_shown(std::string const& name, redistribution_case const& moved, bool warm) {
-    if (name == "ring" || name == "relayed")
+    if (name == "ring" || name == "relayed" || name == "relayed-ring")
         return false;
     return (name != "solo" || moved.ranks == 1) && (name != "fresh" || !warm);
 }
@@ -126,9 +127,9 @@ std::vector<std::string> names_of_methods() {
 
 std::string help_of_methods() {
     return "Which methods beside B0. If not given: all but ring, which private chooses "
-           "on a node, and relayed, in which ranks pass on over messages what several want; fresh "
-           "for cold targets alone, and solo on one rank alone. B3, B4 and B5 are "
-           "there where this was built with ScaLAPACK, PETSc and FFTW";
+           "on a node, and relayed and relayed-ring, in which ranks pass on over messages, or "
+           "through rings, what several want; fresh for cold targets alone, and solo on one rank "
+           "alone. B3, B4 and B5 are there where this was built with ScaLAPACK, PETSc and FFTW";
 }
 
 void read(CLI::App& program, int count, char** words, options& chosen) {

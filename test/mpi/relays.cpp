@@ -68,16 +68,17 @@ void check_one_to(index_t count, std::vector<std::vector<shard_descriptor>> cons
     BOOST_TEST(std::accumulate(all.begin(), all.end(), index_t{0}) == bytes_relayed);
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(what_all_want_leaves_its_source_once) {
+/// What all other ranks want from one goes from one to the next, twice.
+process_cost check_chain(node_exchange how) {
     boost::mpi::communicator const world;
     // Five chunks and a rest: in a chain, for there are fewer ranks than 5 + 2 * 2.
     index_t const count = (index_t{5} << 18) + 7;
     one_to_all all(world, count);
-    job moving =
-        prepare(world, all.have, all.want,
-                {.processes_per_node = 1, .relays = true, .on_node = node_exchange::messages});
+    job moving = prepare(world, all.have, all.want,
+                         {.processes_per_node = 1,
+                          .relays = true,
+                          .on_node = how,
+                          .deadline = std::chrono::seconds(60)});
     for (int i = 0; i < 2; ++i) {
         if (world.rank() != one_to_all::source % world.size())
             std::fill(all.elements.begin(), all.elements.end(), -1.0F);
@@ -94,9 +95,23 @@ BOOST_AUTO_TEST_CASE(what_all_want_leaves_its_source_once) {
     relayed[source] = 0;
     if (world.size() > 1)
         out[last] = relayed[last] = 0;
-    BOOST_TEST(of_all(world, moving.cost().bytes_out) == out, boost::test_tools::per_element());
-    BOOST_TEST(of_all(world, moving.cost().bytes_relayed) == relayed,
+    process_cost const cost = moving.cost();
+    BOOST_TEST(of_all(world, cost.bytes_out + cost.bytes_node_out) == out,
                boost::test_tools::per_element());
+    BOOST_TEST(of_all(world, cost.bytes_relayed) == relayed, boost::test_tools::per_element());
+    return cost;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_all_want_leaves_its_source_once) {
+    BOOST_TEST(check_chain(node_exchange::messages).bytes_node_out == 0);
+}
+
+BOOST_AUTO_TEST_CASE(within_a_node_it_is_passed_on_through_rings) {
+    process_cost const cost = check_chain(node_exchange::rings);
+    if (!std::getenv("RESHARD_RANKS_PER_NODE")) // all ranks are on one
+        BOOST_TEST(cost.bytes_out == 0);
 }
 
 BOOST_AUTO_TEST_CASE(on_the_node_of_the_source_nothing_is_passed_on) {

@@ -14,7 +14,7 @@
 namespace reshard {
 
 class mpi_group;
-enum class node_exchange : std::uint8_t;
+struct options;
 
 namespace detail {
 
@@ -32,7 +32,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_plan const& plan,
                                                  source_tensors const& have,
-                                                 target_tensors const& want, node_exchange how);
+                                                 target_tensors const& want, options const& how);
 
 } // namespace detail
 

@@ -97,6 +97,30 @@ struct bound_chunk {
     std::size_t relayed = lane::not_relayed; ///< its number among those that are passed on
 };
 
+/// Which of the chunks that a process passes on have come.
+class arrivals {
+public:
+    explicit arrivals(std::size_t count) : come_(count) {}
+
+    bool is_empty() const { return come_.empty(); }
+
+    /// None has come.
+    void rewind() { come_.assign(come_.size(), false); }
+
+    /// True where a chunk need not be waited for.
+    bool allow(bound_chunk<std::byte const> const& sent) const {
+        return sent.relayed == lane::not_relayed || come_[sent.relayed];
+    }
+
+    void add(bound_chunk<std::byte> const& received) {
+        if (received.relayed != lane::not_relayed)
+            come_[received.relayed] = true;
+    }
+
+private:
+    std::vector<bool> come_;
+};
+
 /// One direction: chunks by their turn within a lane, then in the order of lanes.
 template <class Byte>
 struct bound_chunks {

@@ -73,6 +73,9 @@ struct chunk_window {
                (all.chunks[next].direct || has_room_for_all || !free.empty());
     }
 
+    /// \pre not all are started
+    bound_chunk<Byte> const& next_chunk() const { return all.chunks[next]; }
+
     /// Gives the next chunk a slot.
     std::size_t start() {
         std::size_t const slot = idle.back();
@@ -117,7 +120,8 @@ struct process_transfers {
 /// goes to rank + k and comes from rank - k: both ends of a chunk give it the same place. Of all
 /// chunks that are not finished the earliest is therefore started at both ends, with memory that no
 /// later chunk can take from it; so the exchange cannot deadlock. A chunk that is passed on has a
-/// later number than the one that brings it, and starts when that one has arrived.
+/// later number than the one that brings it, and starts when that one has arrived; through a ring it
+/// goes in that order, too.
 ///
 /// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes`: 8 MiB; and in each
 ///            direction no more than what travels, as `staging_of` has it
@@ -154,9 +158,6 @@ private:
     /// Starts all that can be started.
     void post();
 
-    /// True where the next chunk to send is in memory: not still to come, to be passed on.
-    bool has_next() const;
-
     void receive(std::size_t slot);
 
     void send(std::size_t slot);
@@ -174,11 +175,11 @@ private:
     copy_table copies_;
     std::vector<std::uint32_t> zeros_; ///< transfers that need no source
     std::vector<bound_copy> local_;    ///< and those on the node
-    ring_lanes rings_{copies_};
+    arrivals come_;
+    ring_lanes rings_{copies_, come_};
     std::vector<yielding_barrier> meetings_;
     chunk_window<std::byte const> outgoing_;
     chunk_window<std::byte> incoming_;
-    std::vector<bool> arrived_; ///< of the chunks that are passed on
     std::vector<MPI_Request> requests_ =
         std::vector<MPI_Request>(2 * in_flight, MPI_REQUEST_NULL); ///< receives, then sends
     int pending_ = 0;

@@ -9,8 +9,10 @@
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/plan/cost.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 /// \file
@@ -37,11 +39,21 @@ struct sorted_transfers {
 
 RESHARD_DECL sorted_transfers sort_by_peer(plan const& whole, int rank, int size);
 
+/// The most bytes of a chunk, equal at both ends.
+struct chunk_limits {
+    index_t far = chunk_bytes;
+    index_t near = chunk_bytes;
+    index_t relayed = chunk_bytes; ///< equal at all ranks: each passes on what it gets
+    std::span<int const> node{};   ///< the ranks that are near, in order
+
+    bool is_near(int rank) const { return std::ranges::binary_search(node, rank); }
+};
+
 /// How a process serves its peers.
 struct lane_order {
     int rank = 0;
-    int step = 1;                ///< 1: those behind it first; -1: those before it
-    index_t limit = chunk_bytes; ///< of a chunk, equal at both ends
+    int step = 1; ///< 1: those behind it first; -1: those before it
+    chunk_limits limits{};
 };
 
 /// One lane a peer, those nearest in the direction of `step` first; behind it those of its trees,
@@ -66,6 +78,9 @@ RESHARD_DECL index_t bytes_of(plan const& whole, std::vector<std::uint32_t> cons
 
 /// What this process and each other one give one another, the larger of both ways.
 RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transfers const& sorted);
+
+/// Takes what passes between this process and some peers, which are in order, out of `sorted`.
+RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers);
 
 RESHARD_DECL process_cost cost_of(plan const& whole, sorted_transfers const& sorted);
 

@@ -26,20 +26,21 @@ namespace reshard::detail {
 
 /// What passes between this process and another one of its node through rings.
 struct ring_transfers {
-    lane sends;
-    lane receives;
+    std::vector<lane> sends;
+    std::vector<lane> receives;
     ring_sender to;
     ring_receiver from;
 };
 
 /// What one process exchanges with others of its node, chunk by chunk, each of which fits a slot.
 ///
-/// Nothing blocks here: a chunk moves when its ring has room for it. Elements are read once and
+/// Nothing blocks here: a chunk moves when its ring has room for it, and one that is passed on when
+/// it has come, by whatever way. Elements are read once and
 /// written once in memory, and pass from one process to the other in the caches.
 class ring_lanes {
 public:
-    /// \pre `copies` outlives the lanes; no chunk is direct
-    explicit ring_lanes(copy_table const& copies) : copies_(&copies) {}
+    /// \pre `copies` and `come` outlive the lanes; no chunk is direct
+    ring_lanes(copy_table const& copies, arrivals& come) : copies_(&copies), come_(&come) {}
 
     void add(bound_chunks<std::byte const> sends, ring_sender ring) {
         sends_.push_back({std::move(sends), ring});
@@ -81,24 +82,34 @@ private:
         std::size_t next = 0;
 
         bool is_done() const { return next == chunks.chunks.size(); }
+        bound_chunk<Byte> const& next_chunk() const { return chunks.chunks[next]; }
     };
 
     bool pack(lane_state<std::byte const, ring_sender>& lane) const {
+        if (lane.is_done() || !come_->allow(lane.next_chunk()))
+            return false;
         return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
             blocks.add(copy, one.memory, slot + one.wire, one.joins_next);
         });
     }
 
     bool unpack(lane_state<std::byte, ring_receiver>& lane) const {
-        return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
-            blocks.add(copy, slot + one.wire, one.memory, one.joins_next);
-        });
+        if (lane.is_done())
+            return false;
+        auto const& chunk = lane.next_chunk();
+        bool const moved =
+            move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
+                blocks.add(copy, slot + one.wire, one.memory, one.joins_next);
+            });
+        if (moved)
+            come_->add(chunk);
+        return moved;
     }
 
     /// Moves the lane's next chunk, if its ring has a slot; `add` copies a packet to or from that.
     template <class Lane, class Add>
     bool move_chunk(Lane& lane, Add const& add) const {
-        auto* const slot = lane.is_done() ? nullptr : lane.ring.slot();
+        auto* const slot = lane.ring.slot();
         if (!slot)
             return false;
         auto const& chunk = lane.chunks.chunks[lane.next++];
@@ -112,6 +123,7 @@ private:
     }
 
     copy_table const* copies_;
+    arrivals* come_;
     std::vector<lane_state<std::byte const, ring_sender>> sends_;
     std::vector<lane_state<std::byte, ring_receiver>> receives_;
 };

@@ -30,7 +30,7 @@ struct process_cost {
     index_t messages_out = 0;
     index_t bytes_node_in = 0;  ///< not in messages: through arenas and rings of its node, together
     index_t bytes_node_out = 0; ///< the same of what it gives
-    index_t bytes_relayed = 0;  ///< of `bytes_out`, those that it got before, and passes on
+    index_t bytes_relayed = 0;  ///< of what it gives, in messages or not, that which it got before
 
     constexpr process_cost& operator+=(process_cost const& more) {
         bytes_in += more.bytes_in;

@@ -7,6 +7,7 @@
 
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/options.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/exchange.hpp>
 #include <reshard/mpi/node_reach.hpp>
 #include <reshard/mpi/node_rings.hpp>
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,25 +36,36 @@ public:
     std::optional<exchange> moving;
 };
 
-/// Takes what passes through rings out of `sorted`.
-inline std::vector<ring_transfers> take_through_rings(mpi_job const& all, int me,
-                                                      sorted_transfers& sorted) {
-    std::vector<ring_transfers> taken;
+/// The most bytes of chunks: those that pass through rings fit their slots.
+///
+/// \param relayed the least that any rank can pass on
+inline chunk_limits limits_of(mpi_job const& all, mpi_group const& ranks, index_t relayed) {
+    index_t const far = std::min(chunk_bytes, static_cast<index_t>(ranks.count_limit()));
     if (!all.rings)
-        return taken;
-    plan const& whole = all.planned->whole;
-    auto const limit = static_cast<index_t>(all.rings->slot_bytes());
-    auto const& numbers = all.rings->node().numbers;
+        return {far, far, std::min(far, relayed), {}};
+    return {far, static_cast<index_t>(all.rings->slot_bytes()), std::min(far, relayed),
+            all.rings->node().numbers};
+}
+
+/// Takes the lanes of a peer out of all.
+inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
+    auto const taken =
+        std::ranges::stable_partition(all, [&](lane const& one) { return one.peer != peer; });
+    std::vector<lane> lanes(std::move_iterator(taken.begin()), std::move_iterator(taken.end()));
+    all.erase(taken.begin(), taken.end());
+    return lanes;
+}
+
+/// Takes what passes through rings out of the lanes.
+inline std::vector<ring_transfers> take_through_rings(node_rings const& rings,
+                                                      process_transfers& all) {
+    std::vector<ring_transfers> taken;
+    auto const& numbers = rings.node().numbers;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        auto const peer = static_cast<std::size_t>(numbers[i]);
-        auto& to = sorted.to[peer];
-        auto& from = sorted.from[peer];
-        if (numbers[i] == me || (to.empty() && from.empty()))
-            continue;
-        taken.push_back({{numbers[i], chunks_of(whole, std::exchange(to, {}), limit)},
-                         {numbers[i], chunks_of(whole, std::exchange(from, {}), limit)},
-                         all.rings->sender_to(static_cast<int>(i)),
-                         all.rings->receiver_from(static_cast<int>(i))});
+        auto to = take_lanes(all.sends, numbers[i]), from = take_lanes(all.receives, numbers[i]);
+        if (!to.empty() || !from.empty())
+            taken.push_back({std::move(to), std::move(from), rings.sender_to(static_cast<int>(i)),
+                             rings.receiver_from(static_cast<int>(i))});
     }
     return taken;
 }
@@ -62,17 +75,20 @@ inline std::vector<ring_transfers> take_through_rings(mpi_job const& all, int me
 /// \param transfers what is neither messages nor rings
 /// \param without   what the process would give and get if all of it were messages
 inline void open(mpi_job& all, mpi_group const& ranks, sorted_transfers sorted,
-                 process_transfers transfers, process_cost const& without) {
+                 process_transfers transfers, process_cost const& without,
+                 chunk_limits const& limits) {
     plan const& whole = all.planned->whole;
-    transfers.through_rings = take_through_rings(all, ranks.rank(), sorted);
+    transfers.sends = rotated_lanes(whole, sorted.to, sorted.relays_to, {ranks.rank(), 1, limits});
+    transfers.receives =
+        rotated_lanes(whole, sorted.from, sorted.relays_from, {ranks.rank(), -1, limits});
+    transfers.relayed = link_relays(whole, transfers.sends, transfers.receives);
+    if (all.rings)
+        transfers.through_rings = take_through_rings(*all.rings, transfers);
+    leave_out(sorted, limits.node);
     all.cost = cost_of(whole, sorted);
     all.cost.bytes_node_in = without.bytes_in - all.cost.bytes_in;
     all.cost.bytes_node_out = without.bytes_out - all.cost.bytes_out;
-    index_t const limit = std::min(chunk_bytes, static_cast<index_t>(ranks.count_limit()));
-    transfers.sends = rotated_lanes(whole, sorted.to, sorted.relays_to, {ranks.rank(), 1, limit});
-    transfers.receives =
-        rotated_lanes(whole, sorted.from, sorted.relays_from, {ranks.rank(), -1, limit});
-    transfers.relayed = link_relays(whole, transfers.sends, transfers.receives);
+    all.cost.bytes_relayed = without.bytes_relayed;
     transfers.local = std::move(sorted.local);
     all.moving.emplace(ranks, all.bound(), std::move(transfers));
 }
@@ -85,7 +101,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
                                          have, want);
     auto sorted = sort_by_peer(all->planned->whole, ranks.rank(), ranks.size());
     process_cost const all_messages = cost_of(all->planned->whole, sorted);
-    open(*all, ranks, std::move(sorted), {}, all_messages);
+    open(*all, ranks, std::move(sorted), {}, all_messages, limits_of(*all, ranks, chunk_bytes));
     return all;
 }
 
@@ -96,7 +112,7 @@ inline bool is_first_use(shared_arena const* arena) {
 
 RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_plan const& plan,
                                                  source_tensors const& have,
-                                                 target_tensors const& want, node_exchange how) {
+                                                 target_tensors const& want, options const& how) {
     std::unique_ptr<mpi_job> all;
     sorted_transfers sorted;
     process_cost all_messages;
@@ -117,11 +133,15 @@ RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_p
         transfers.on_node = take_on_node(ranks, all->bound(), all->arenas, sorted);
         transfers.meetings = meetings_of(all->arenas);
     }
-    all->rings = rings_for(ranks, bytes_by_peer(all->planned->whole, sorted), how);
+    all->rings = rings_for(ranks, bytes_by_peer(all->planned->whole, sorted), how.on_node);
+    index_t relayed = all->rings ? static_cast<index_t>(all->rings->slot_bytes()) : chunk_bytes;
+    if (how.relays)
+        relayed = std::ranges::min(gather_values(ranks, relayed));
     agree_on(ranks, [&] {
         if (is_first_use(want.arena))
             prefault(writes_of(all->bound(), *all->arenas.target, transfers.on_node, sorted.local));
-        open(*all, ranks, std::move(sorted), std::move(transfers), all_messages);
+        open(*all, ranks, std::move(sorted), std::move(transfers), all_messages,
+             limits_of(*all, ranks, relayed));
     });
     return all;
 }

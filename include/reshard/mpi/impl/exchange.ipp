@@ -15,7 +15,7 @@ namespace reshard::detail {
 
 RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
                                 process_transfers all)
-    : world_(world), bound_(bound), meetings_(all.meetings), arrived_(all.relayed) {
+    : world_(world), bound_(bound), come_(all.relayed), meetings_(all.meetings) {
     chunk_binder const binder(bound_, stores_for(all), copies_);
     std::vector<std::uint32_t> moved;
     for (std::uint32_t const number : all.local)
@@ -26,9 +26,9 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
     outgoing_.open(binder.sends(all.sends));
     incoming_.open(binder.receives(all.receives));
     chunk_binder const packed(bound_, stores_for(all), copies_, false);
-    for (ring_transfers& one : all.through_rings) {
-        rings_.add(packed.sends({std::exchange(one.sends, {})}), one.to);
-        rings_.add(packed.receives({std::exchange(one.receives, {})}), one.from);
+    for (ring_transfers const& one : all.through_rings) {
+        rings_.add(packed.sends(one.sends), one.to);
+        rings_.add(packed.receives(one.receives), one.from);
     }
 }
 
@@ -36,7 +36,7 @@ RESHARD_DECL void exchange::run() {
     outgoing_.rewind();
     incoming_.rewind();
     rings_.rewind();
-    arrived_.assign(arrived_.size(), false);
+    come_.rewind();
     post();
     meet(); // no rank touches memory whose owner still uses it
     run_local();
@@ -46,7 +46,7 @@ RESHARD_DECL void exchange::run() {
             wait.restart();
             continue;
         }
-        if (!rings_.is_done() || !arrived_.empty())
+        if (!rings_.is_done() || !come_.is_empty())
             ::sched_yield(); // the other end may need this core
         wait.look();
     }
@@ -74,10 +74,9 @@ RESHARD_DECL stores exchange::stores_for(process_transfers const& all) const {
         for (chunk const& chunk : one.chunks)
             bytes += chunk.bytes;
     };
-    for (lane const& one : all.receives)
-        add(one);
+    std::ranges::for_each(all.receives, add);
     for (ring_transfers const& one : all.through_rings)
-        add(one.receives);
+        std::ranges::for_each(one.receives, add);
     return bytes >= streaming_threshold ? stores::streaming : stores::cached;
 }
 
@@ -112,13 +111,8 @@ RESHARD_DECL void exchange::run_local() {
 RESHARD_DECL void exchange::post() {
     while (incoming_.can_start())
         receive(incoming_.start());
-    while (outgoing_.can_start() && has_next())
+    while (outgoing_.can_start() && come_.allow(outgoing_.next_chunk()))
         send(outgoing_.start());
-}
-
-RESHARD_DECL bool exchange::has_next() const {
-    std::size_t const relayed = outgoing_.all.chunks[outgoing_.next].relayed;
-    return relayed == lane::not_relayed || arrived_[relayed];
 }
 
 RESHARD_DECL void exchange::receive(std::size_t slot) {
@@ -152,6 +146,8 @@ RESHARD_DECL void exchange::unpack(std::size_t slot) const {
 
 RESHARD_DECL bool exchange::advance() {
     bool const moved = rings_.advance();
+    if (moved && !come_.is_empty())
+        post(); // what came through a ring may go on in a message
     bool const finished = pending_ > 0 && finish_request();
     return moved || finished;
 }
@@ -166,9 +162,7 @@ RESHARD_DECL bool exchange::finish_request() {
     auto const slot = static_cast<std::size_t>(which) % in_flight;
     if (static_cast<std::size_t>(which) < in_flight) {
         unpack(slot);
-        if (std::size_t const relayed = incoming_.under_way[slot]->relayed;
-            relayed != lane::not_relayed)
-            arrived_[relayed] = true;
+        come_.add(*incoming_.under_way[slot]);
         incoming_.finish(slot);
     } else {
         outgoing_.finish(slot);

@@ -78,17 +78,19 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& whole,
                                              std::vector<relay_transfers> const& relays,
                                              lane_order const& order) {
     std::vector<lane> lanes;
+    chunk_limits const& limits = order.limits;
     int const size = static_cast<int>(by_peer.size());
     for (int distance = 1; distance < size; ++distance) {
         int const peer = (order.rank + order.step * distance + size) % size;
         auto const& numbers = by_peer[static_cast<std::size_t>(peer)];
         if (!numbers.empty())
-            lanes.push_back({peer, chunks_of(whole, numbers, order.limit)});
+            lanes.push_back(
+                {peer, chunks_of(whole, numbers, limits.is_near(peer) ? limits.near : limits.far)});
         std::size_t const first = lanes.size();
         for (relay_transfers const& one :
              std::ranges::equal_range(relays, peer, {}, &relay_transfers::peer))
             lanes.push_back(
-                {peer, chunks_of(whole, one.numbers, order.limit), one.depth, one.tree});
+                {peer, chunks_of(whole, one.numbers, limits.relayed), one.depth, one.tree});
         std::sort(lanes.begin() + static_cast<std::ptrdiff_t>(first), lanes.end(),
                   [&](lane const& a, lane const& b) {
                       return whole.trees[a.tree] < whole.trees[b.tree];
@@ -144,11 +146,31 @@ RESHARD_DECL index_t bytes_of(plan const& whole, std::vector<std::uint32_t> cons
 }
 
 RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& whole, sorted_transfers const& sorted) {
-    std::vector<index_t> bytes;
-    for (std::size_t peer = 0; peer < sorted.to.size(); ++peer)
-        bytes.push_back(
-            std::max(bytes_of(whole, sorted.to[peer]), bytes_of(whole, sorted.from[peer])));
+    auto const one_way = [&](std::vector<std::vector<std::uint32_t>> const& by_peer,
+                             std::vector<relay_transfers> const& relays) {
+        std::vector<index_t> bytes;
+        for (std::vector<std::uint32_t> const& numbers : by_peer)
+            bytes.push_back(bytes_of(whole, numbers));
+        for (relay_transfers const& one : relays)
+            bytes[static_cast<std::size_t>(one.peer)] += bytes_of(whole, one.numbers);
+        return bytes;
+    };
+    std::vector<index_t> bytes = one_way(sorted.to, sorted.relays_to);
+    std::ranges::transform(bytes, one_way(sorted.from, sorted.relays_from), bytes.begin(),
+                           std::ranges::max);
     return bytes;
+}
+
+RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers) {
+    auto const is_left_out = [&](relay_transfers const& one) {
+        return std::ranges::binary_search(peers, one.peer);
+    };
+    for (int const peer : peers) {
+        sorted.to[static_cast<std::size_t>(peer)].clear();
+        sorted.from[static_cast<std::size_t>(peer)].clear();
+    }
+    std::erase_if(sorted.relays_to, is_left_out);
+    std::erase_if(sorted.relays_from, is_left_out);
 }
 
 /// True where anything passes between this process and a peer, in one direction.

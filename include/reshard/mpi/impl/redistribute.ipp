@@ -52,7 +52,7 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
     if (how.allocate)
         return prepare_rounds(ranks, std::move(have), std::move(sides), std::move(program), how);
     known_plan const plan = plan_of_call(ranks, sides, std::move(program), how);
-    auto state = bind_job(ranks, plan, have, want, how.on_node);
+    auto state = bind_job(ranks, plan, have, want, how);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
