@@ -64,13 +64,13 @@ succeeds() {
     fi
 }
 
-# refuses STATUS PATTERN ARGUMENT...: on one rank and on three, the tool ends with that status and one
-# message that matches, and out/ is as it was.
+# refuses STATUS PATTERN ARGUMENT...: on one rank and on three, or on as many as RESHARD_REFUSED_RANKS says, the tool ends
+# with that status and one message that matches, and out/ is as it was.
 refuses() {
     local status=$1 pattern=$2
     shift 2
     local ranks
-    for ranks in 1 3; do
+    for ranks in ${RESHARD_REFUSED_RANKS:-1 3}; do
         refuses_on "$ranks" "$status" "$pattern" "$tool" "$@"
     done
 }
