@@ -59,4 +59,17 @@ both_say 5 "^unsupported: .*: the launcher connects no jobs that were started ap
 run 2 first 0 --ompi-server "file:$work/uri"
 run 1 second 0 --ompi-server "file:$work/uri"
 both_say 3 "^deadline: .*: the other job has not come within 0 s" 3
+
+mkfifo input
+run 1 silent 30 --ompi-server "file:$work/uri" <input &
+job=$!
+exec 3>input
+run 2 first 3 --ompi-server "file:$work/uri"
+exec 3>&-
+wait $job
+if ! grep -q "meeting: the other job has come, and MPI has not connected both within 3 s" first || [ "$(cat first.status)" != 1 ]; then
+    echo "FAILED: a job waits for one that does not connect, or does not say so"
+    cat first first.status silent silent.status
+    failed=1
+fi
 exit $failed

@@ -25,7 +25,9 @@ namespace reshard {
 ///
 /// \param file     a path that both jobs reach
 /// \param is_first true in one of both jobs
-/// \param longest  that one waits for the other one
+/// \param longest  that one waits for the other one to come, and then for MPI to connect both; a
+///                 job that MPI does not connect in that time, as where the other one was killed
+///                 meanwhile, says so and ends
 /// \par Collective every rank of both jobs
 /// \throws error on every rank alike, of both jobs where both have come: errc::deadline where the
 ///         other job has not; errc::unsupported where the launcher connects no jobs; errc::io

@@ -15,12 +15,18 @@
 #include <boost/mpi/intercommunicator.hpp>
 #include <mpi.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <span>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 namespace reshard::detail {
@@ -127,6 +133,30 @@ inline std::string find_port(std::string const& file, double seconds) {
     return note.port;
 }
 
+/// Ends the program where MPI has not connected the jobs in time: nothing else ends its call, as
+/// where the other job was killed after its answer.
+class connecting_limit {
+public:
+    connecting_limit(std::string const& file, double seconds)
+        : watching_([file, seconds](std::stop_token const& connected) {
+              std::mutex alone;
+              std::unique_lock lock(alone);
+              std::condition_variable_any waking;
+              waking.wait_for(lock, connected, std::chrono::duration<double>(seconds),
+                              [] { return false; });
+              if (connected.stop_requested())
+                  return;
+              std::cerr << file
+                        << ": the other job has come, and MPI has not connected both within "
+                        << seconds_text(seconds) << "; this job ends, start both again"
+                        << std::endl;
+              std::_Exit(EXIT_FAILURE);
+          }) {}
+
+private:
+    std::jthread watching_;
+};
+
 } // namespace reshard::detail
 
 namespace reshard {
@@ -142,6 +172,9 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
     });
     port = gather_values(ranks, port).front();
     MPI_Comm between = MPI_COMM_NULL; // what fails now ends the program, as MPI does
+    std::optional<connecting_limit> limit;
+    if (ranks.rank() == 0)
+        limit.emplace(file, longest.seconds);
     if (is_first)
         MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, ranks.base(), &between);
     else
