@@ -6,7 +6,7 @@
 #include <reshard/storage/replacement.hpp>
 
 #include <reshard/format/checkpoint.hpp>
-#include <reshard/format/dcp/dcp_items.hpp>
+#include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/save_record.hpp>
