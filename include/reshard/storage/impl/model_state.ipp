@@ -13,6 +13,26 @@
 #include <optional>
 #include <set>
 
+namespace reshard {
+
+RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred) {
+    if (!deferred.factory.build)
+        fail(errc::usage, "'", deferred.key, "': a tensor of shape ", deferred.tensor.shape,
+             " has a factory without a build function");
+    return deferred.factory.build(deferred.key, deferred.tensor);
+}
+
+namespace detail {
+
+RESHARD_DECL void merge(deferred_tensor const& deferred, built_shards const& loaded) {
+    if (deferred.factory.merge)
+        deferred.factory.merge(loaded, deferred.tensor);
+}
+
+} // namespace detail
+
+} // namespace reshard
+
 namespace reshard::detail {
 
 inline bool is_shard(state_entry const& entry) {

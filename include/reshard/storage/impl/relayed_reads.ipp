@@ -8,7 +8,6 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/posted_messages.hpp>
 #include <reshard/plan/relays.hpp>
-#include <reshard/storage/relayed_windows.hpp>
 #include <reshard/storage/window_slots.hpp>
 
 #include <algorithm>
