@@ -17,23 +17,6 @@
 /// Program to text: `parse(print(p)) == p` up to the names of temporaries, and `format` keeps
 /// comments and puts arrows below each other.
 
-namespace reshard::aoa::detail {
-
-/// The first name is the text itself, the second one ends in `_2`, and so on.
-inline std::string numbered(std::string_view text, std::size_t number) {
-    return std::string(text) + (number == 1 ? "" : '_' + std::to_string(number));
-}
-
-/// The names under which the temporaries of a program can be written, by their numbers.
-///
-/// A temporary is called as the engine of PaddlePaddle would call it. Where a tensor of the program
-/// has that name, or another temporary that is still needed, or where `is_taken` says so, a number
-/// is added.
-RESHARD_DECL std::vector<std::string>
-fresh_names(program const& whole, std::function<bool(std::string_view)> const& is_taken = {});
-
-} // namespace reshard::aoa::detail
-
 namespace reshard::aoa {
 
 /// The statements as lines of text.

@@ -53,9 +53,6 @@ struct group_member {
     index_t elements = 0;
 };
 
-/// The ranks of a group's mesh that share its tensors.
-RESHARD_DECL sharing_ranks data_ranks(sharding_part const& segment);
-
 /// The tensors of each group, in order, and where in a rank's memory of its tensor each part
 /// begins.
 class group_table {

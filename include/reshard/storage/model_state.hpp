@@ -205,13 +205,6 @@ struct bytes_to_load {
     std::string bytes;
 };
 
-/// The cell that a load takes for an object; nothing: it stays as it is.
-///
-/// \throws error with errc::unknown_key where the object is beyond the array that the checkpoint
-///         has, and shall not be; errc::shape_mismatch for an array of another number of axes
-RESHARD_DECL std::optional<object_cell> cell_to_load(stored_object const& object,
-                                                     layout const& stored);
-
 /// The cells that a checkpoint has of some arrays, without those that a rank takes.
 ///
 /// \param taken the keys of the cells that each rank takes

@@ -36,7 +36,8 @@ RESHARD_DECL holder_t first_holder(distribution const& how) {
     return how.ranks().rank_at(at);
 }
 
-RESHARD_DECL sharing_ranks data_ranks(sharding_part const& segment) {
+/// The ranks of a group's mesh that share its tensors.
+inline sharing_ranks data_ranks(sharding_part const& segment) {
     return {segment.how.ranks(), data_axes(segment.how.ranks())};
 }
 

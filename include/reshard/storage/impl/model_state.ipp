@@ -153,8 +153,11 @@ inline void check_beyond(stored_object const& object, index_vector const& array)
              "another one (repeat), or stays as it is (keep)");
 }
 
-RESHARD_DECL std::optional<object_cell> cell_to_load(stored_object const& object,
-                                                     layout const& stored) {
+/// The cell that a load takes for an object; nothing: it stays as it is.
+///
+/// \throws error with errc::unknown_key where the object is beyond the array that the checkpoint
+///         has, and shall not be; errc::shape_mismatch for an array of another number of axes
+inline std::optional<object_cell> cell_to_load(stored_object const& object, layout const& stored) {
     object_cell cell = object.cell;
     if (stored.find(tensor_key(cell)))
         return cell;
