@@ -26,6 +26,7 @@
 #include <reshard/aoa/impl/print.ipp>
 #include <reshard/aoa/impl/program.ipp>
 #include <reshard/aoa/impl/reassembler.ipp>
+#include <reshard/aoa/impl/recovery.ipp>
 #include <reshard/aoa/impl/reverse.ipp>
 #include <reshard/aoa/impl/run_statements.ipp>
 #include <reshard/aoa/impl/scale_suffix.ipp>

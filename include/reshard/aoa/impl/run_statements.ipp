@@ -4,7 +4,7 @@
 #define RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 
 #include <reshard/aoa/lower_context.hpp>
-#include <reshard/aoa/macro/fused.hpp>
+#include <reshard/aoa/macro/macros.hpp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/program.hpp>
