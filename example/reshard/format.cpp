@@ -3,8 +3,8 @@
 #include "command.hpp"
 #include "json.hpp"
 
-#include <reshard/aoa/format.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/print.hpp>
 #include <reshard/format/text_file.hpp>
 
 #include <CLI/CLI.hpp>

@@ -6,7 +6,6 @@
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/layout_file.hpp>
-#include <reshard/format/names/first_step.hpp>
 #include <reshard/format/names/inner_optimizer.hpp>
 #include <reshard/format/names/master_weights.hpp>
 #include <reshard/format/names/numbered_names.hpp>

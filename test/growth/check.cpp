@@ -4,7 +4,7 @@
 #include "growth/steps.hpp"
 
 #include <reshard/aoa/check.hpp>
-#include <reshard/aoa/format.hpp>
+#include <reshard/aoa/print.hpp>
 #include <reshard/aoa/reverse.hpp>
 
 #include <functional>

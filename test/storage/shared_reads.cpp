@@ -3,7 +3,6 @@
 #include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/storage/load.hpp>
-#include <reshard/storage/relayed_windows.hpp>
 #include <reshard/storage/save.hpp>
 
 #include "held.hpp"

@@ -6,17 +6,19 @@
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/macro/pattern_index.hpp>
 #include <reshard/aoa/program.hpp>
+#include <reshard/aoa/source_names.hpp>
 #include <reshard/core/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// \file
 /// The second half of `lower`: the keys of the target, or what the program leaves over, are
-/// defined.
+/// defined, and optimizer state follows its parameter.
 
 namespace reshard::aoa::detail {
 
@@ -45,10 +47,40 @@ private:
 /// \par Source 4.10 of the description of AOA; there `a -> c, axis=0` does not count as reading `a`
 RESHARD_DECL void define_outputs(lower_context& context);
 
+/// Refuses scales that are not one for each block of their tensor.
+RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
+                               index_vector const& block);
+
+/// `'a', 'b' and 3 more`, of `count` in all.
+RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::size_t count);
+
+/// Fails because only some, or none, of what `parameter` is made of have that state.
+[[noreturn]] RESHARD_DECL void fail_without_state(source_names const& source,
+                                                  bound_value const& parameter,
+                                                  state_suffix const& state,
+                                                  std::string const& key);
+
+/// Whether each tensor that a value is made of has that state; nothing where only some have it.
+RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
+                                           state_suffix const& state);
+
+/// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources,
+/// in their own data type, and zeros where the parameter has zeros. A scalar state is that of the
+/// first source; scales are those of its blocks.
+///
+/// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
+///             when it has another shape than its parameter, or errc::dtype_mismatch when the
+///             states of the sources differ in type
+/// \pre        `parameter` is made of something
+/// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
+RESHARD_DECL expression state_of(source_names const& source, bound_value const& parameter,
+                                 state_suffix const& state, std::string const& key);
+
 } // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/impl/define_outputs.ipp>
+#include <reshard/aoa/impl/state_rule.ipp>
 #endif
 
 #endif

@@ -44,9 +44,6 @@ struct dissection {
     std::vector<attribute const*> declared; ///< `scales` and `blocks`, which do nothing here
 };
 
-/// A tensor of these facts, to call the algebra on.
-RESHARD_DECL expression probe(tensor_facts const& facts);
-
 /// What one attribute makes of a tensor; `wanted` is as in `operation::expect`.
 RESHARD_DECL tensor_facts apply(attribute const& one, tensor_facts const& before,
                                 index_vector const* wanted = nullptr);
@@ -102,9 +99,6 @@ struct inverse_statement {
     /// Whether one list does for all: then it can stand in the statement itself.
     static bool are_equal(std::vector<attribute_list> const& lists);
 };
-
-/// For each operand of a concat the slice that takes it out of the whole again.
-RESHARD_DECL std::vector<attribute> cuts_of(dissection const& of);
 
 /// What undoes a statement that has been taken apart.
 ///

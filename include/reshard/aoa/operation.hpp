@@ -42,11 +42,6 @@ RESHARD_DECL void check_text(attribute const& one);
 /// \throws error with errc::shape_mismatch where there is no such axis
 RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor);
 
-/// Refuses a word of the macros in a statement that is run.
-///
-/// \throws statement_error with errc::bad_macro for a macro, errc::syntax for its attributes
-[[noreturn]] RESHARD_DECL void refuse_macro_word(attribute const& one);
-
 /// What there is to say of a statement that is no error.
 struct operation_remark {
     std::string code; ///< as in `finding`

@@ -14,24 +14,8 @@
 #include <vector>
 
 /// \file
-/// Program to text, so that `parse(print(p)) == p` up to the names of temporaries.
-
-namespace reshard::aoa::detail {
-
-/// The first name is the text itself, the second one ends in `_2`, and so on.
-inline std::string numbered(std::string_view text, std::size_t number) {
-    return std::string(text) + (number == 1 ? "" : '_' + std::to_string(number));
-}
-
-/// The names under which the temporaries of a program can be written, by their numbers.
-///
-/// A temporary is called as the engine of PaddlePaddle would call it. Where a tensor of the program
-/// has that name, or another temporary that is still needed, or where `is_taken` says so, a number
-/// is added.
-RESHARD_DECL std::vector<std::string>
-fresh_names(program const& whole, std::function<bool(std::string_view)> const& is_taken = {});
-
-} // namespace reshard::aoa::detail
+/// Program to text: `parse(print(p)) == p` up to the names of temporaries, and `format` keeps
+/// comments and puts arrows below each other.
 
 namespace reshard::aoa {
 
@@ -49,9 +33,67 @@ RESHARD_DECL std::string print(program const& whole,
 /// them, which the program would then make.
 RESHARD_DECL std::string print(program const& whole, catalog const& source, catalog const& target);
 
+namespace detail {
+
+/// The comments of one statement and of the lines behind it, each from `#` on, without blanks at
+/// its end.
+struct statement_comments {
+    std::vector<std::string> inside; ///< between the lines of the statement
+    std::string behind;              ///< in the last line of the statement, or empty
+    std::vector<std::string> below;  ///< in lines of their own; an empty text for empty lines
+
+    bool operator==(statement_comments const&) const = default;
+};
+
+/// Where a statement ends that a text begins with; its comments are added to `inside`.
+RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std::string>& inside);
+
+/// The comments that stand in lines of their own; several empty lines are one.
+RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text);
+
+/// The comments of a text that begins with a statement and ends where the next one begins.
+RESHARD_DECL statement_comments comments_of(std::string_view text);
+
+/// A statement in pieces that may stand in lines of their own.
+struct spread_statement {
+    std::vector<std::string> left, right; ///< with their commas; the last of the left has the arrow
+    statement_comments comments;
+
+    static std::string joined(std::vector<std::string> const& pieces);
+
+    /// `a, b`, without the arrow.
+    std::string before_arrow() const;
+
+    std::size_t width() const;
+
+    /// Whether it stands in a line with its arrow below others.
+    bool can_align() const;
+};
+
+RESHARD_DECL spread_statement spread(program const& whole, statement const& one);
+
+/// A statement as text, its arrow in column `arrow` where it can stand there.
+RESHARD_DECL std::string formatted(spread_statement const& one, std::size_t arrow);
+
+/// The statements of a program with their comments; `above` has those before the first one.
+RESHARD_DECL std::vector<spread_statement> spread(program const& whole,
+                                                  std::vector<std::string>& above);
+
+} // namespace detail
+
+/// A parsed program as neat text: a statement a line, the arrows of neighbours below each other,
+/// long statements broken behind commas and the arrow, several empty lines as one.
+///
+/// Comments stay where they are; those inside a statement move above it.
+///
+/// \pre  `written` is what `parse` made, and has not been expanded
+/// \post `parse(format(p)) == p`, and formatting again changes nothing
+RESHARD_DECL std::string format(program const& written);
+
 } // namespace reshard::aoa
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/format.ipp>
 #include <reshard/aoa/impl/print.ipp>
 #endif
 

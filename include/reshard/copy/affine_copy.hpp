@@ -30,15 +30,6 @@ struct affine_copy {
     constexpr bool operator==(affine_copy const&) const = default;
 };
 
-} // namespace detail
-
-/// The number of elements that it copies.
-constexpr index_t element_count(detail::affine_copy const& copy) {
-    return element_count(copy.extent);
-}
-
-namespace detail {
-
 /// One axis of an affine copy.
 struct loop_axis {
     index_t extent;
@@ -115,6 +106,11 @@ constexpr affine_copy fuse(affine_copy const& copy) {
 }
 
 } // namespace detail
+
+/// The number of elements that it copies.
+constexpr index_t element_count(detail::affine_copy const& copy) {
+    return element_count(copy.extent);
+}
 
 } // namespace reshard
 

@@ -7,7 +7,6 @@
 #include <reshard/expr/piece_list.hpp>
 
 #include <cstddef>
-#include <string>
 
 /// \file
 /// A tensor as something made of source tensors: the values of the algebra.

@@ -8,11 +8,9 @@
 #include <reshard/expr/piece_list.hpp>
 #include <reshard/layout/box_index.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 
 /// \file
 /// Which pieces make up a box of any tensor of a mapping, for frequent queries.

@@ -3,9 +3,9 @@
 #ifndef RESHARD_EXPR_RESHAPE_HPP
 #define RESHARD_EXPR_RESHAPE_HPP
 
+#include <reshard/core/axis_joins.hpp>
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
-#include <reshard/expr/regroup_axes.hpp>
 
 #include <cstddef>
 #include <cstdint>

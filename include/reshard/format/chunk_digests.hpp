@@ -59,10 +59,7 @@ private:
 /// `00000000000000ff` for 255.
 RESHARD_DECL std::string hex_text(std::uint64_t digest);
 
-/// A digest of 128 bits, as 32 hexadecimal digits.
-RESHARD_DECL std::string long_digest_text(std::span<std::byte const> bytes);
-
-/// The same of texts, one behind the other, without a copy of them.
+/// A digest of 128 bits of texts, one behind the other, as 32 hexadecimal digits.
 RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> texts);
 
 /// The digests of the tensors of one file.

@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_FUSED_TEXT_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/layout/fused_tensor.hpp>
+#include <reshard/layout/catalog.hpp>
 
 #include <string>
 #include <string_view>

@@ -59,8 +59,6 @@ public:
             visit(std::string_view(name), json_cursor(*this, value, {name, step::in_brackets}));
     }
 
-    std::size_t member_count() const { return object().size(); }
-
     std::vector<json_cursor> elements() const;
 
     /// Refuses members of other names, which are mistyped more often than they are meant.

@@ -5,17 +5,144 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/json_document.hpp>
-#include <reshard/format/layout_rules.hpp>
-#include <reshard/format/layout_table.hpp>
+#include <reshard/layout/key_pattern.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/layout/mesh.hpp>
+#include <reshard/layout/placement.hpp>
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 /// \file
-/// Layouts as JSON files, in both of their forms.
+/// Layouts as JSON files, in both of their forms: the shards themselves, or rules for keys of a
+/// pattern on a mesh and its pipeline stages.
+
+namespace reshard::detail {
+
+/// One tensor of a layout file.
+struct layout_row {
+    std::string key;
+    std::optional<data_type> dtype; ///< nothing: whatever the program yields
+    index_vector shape;             ///< global
+    shard_table shards;
+
+    bool operator==(layout_row const&) const = default;
+};
+
+/// A layout file.
+///
+/// \invariant `rows` is sorted by key, each key once; every holder is less than `ranks`
+struct layout_table {
+    std::string file;
+    holder_t ranks = 0;
+    std::vector<layout_row> rows;
+    std::vector<std::string> notes; ///< what a person should know; each begins with the file
+
+    bool operator==(layout_table const&) const = default;
+};
+
+/// A layout whose data types are known, and what a person should know of it.
+struct completed_layout {
+    layout target;
+    std::vector<std::string> notes;
+};
+
+/// The shards in the order of their holders, as `layout_of` gives them.
+RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards);
+
+inline std::string quoted(layout_table const& table, layout_row const& row) {
+    return table.file + ": '" + row.key + "'";
+}
+
+/// The layout of a source: each data type must be given.
+///
+/// \throws error with errc::bad_layout that names file and key where one is not
+RESHARD_DECL layout source_layout(layout_table const& table);
+
+/// The layout of a target, with the data types that the program yields.
+///
+/// \param yielded what program and source yield
+/// \param maker   what yields them, as messages say it
+/// \throws error with errc::unknown_key for a key that they do not yield, with errc::shape_mismatch
+///         or errc::dtype_mismatch for one that differs; it names file, key and both sides, and how
+///         to cast; with errc::overflow for a tensor of more than 2^63 - 1 bits
+RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded,
+                                            std::string_view maker = "the program yields");
+
+/// The layout as a table without a data type left open.
+RESHARD_DECL layout_table table_of(layout const& whole_layout);
+
+/// Calls `make`; its errors are refused at `place`.
+auto checked_at(json_cursor const& place, auto make) {
+    try {
+        return make();
+    } catch (error const& thrown) {
+        place.refuse(thrown.what());
+    }
+}
+
+/// The most ranks of a layout file: each takes memory as soon as a plan is made.
+///
+/// \par Source ours; some ten times the largest clusters, and 160 megabytes for what a plan costs
+inline constexpr index_t most_ranks = index_t{1} << 22;
+
+/// \throws error with errc::limit_exceeded where `place` asks for more ranks than `most_ranks`
+RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
+
+/// How the keys of a pattern are cut.
+struct layout_rule {
+    key_pattern match;
+    std::vector<placement> placements; ///< one for each axis of the mesh
+};
+
+/// Which keys stand on one coordinate of a mesh axis only.
+///
+/// A key `<layer_prefix><number><layer_suffix>...` belongs to that layer; stage i has the next
+/// `counts[i]` layers.
+struct layout_stages {
+    std::size_t axis = 0; ///< of the mesh
+    bool has_layers = false;
+    std::string layer_prefix;
+    std::string layer_suffix;
+    std::vector<index_t> counts;
+    std::vector<key_pattern> first;
+    std::vector<key_pattern> last;
+};
+
+/// A layout file in the rules form.
+struct layout_rules {
+    std::string file;
+    mesh ranks;
+    std::optional<layout_stages> stages;
+    std::vector<layout_rule> rules;
+};
+
+/// The rules of a layout file; `apply` gives the layout of a catalog.
+///
+/// \throws error with errc::bad_layout, or errc::limit_exceeded for a mesh of more than 2^22 ranks,
+///         that names the file and the place in it
+RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string_view file);
+
+} // namespace reshard::detail
+
+namespace reshard {
+
+/// The layout that the rules give the tensors of a catalog.
+///
+/// The first rule that matches a key counts. A key without one is replicated, on its stage or over
+/// the mesh, and noted; so is a rule, a pattern of stages, or a layer of a stage without a key. A
+/// key of several stages stands on each of them.
+///
+/// \throws error with errc::bad_layout that names file, key, axis and both numbers where a rule
+///         does not fit a tensor
+RESHARD_DECL detail::layout_table apply(detail::layout_rules const& rules, catalog const& tensors);
+
+} // namespace reshard
 
 namespace reshard::detail {
 
@@ -50,6 +177,8 @@ RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shape
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/layout_file.ipp>
+#include <reshard/format/impl/layout_rules.ipp>
+#include <reshard/format/impl/layout_table.ipp>
 #endif
 
 #endif

@@ -16,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 /// \file
 /// Reading the beginning of a file, or all of a small one.

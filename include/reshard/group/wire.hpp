@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 /// \file
 /// Values in archives of Boost.Serialization, and so in messages of Boost.MPI: their bytes, behind

@@ -26,6 +26,7 @@
 #include <reshard/aoa/impl/print.ipp>
 #include <reshard/aoa/impl/program.ipp>
 #include <reshard/aoa/impl/reassembler.ipp>
+#include <reshard/aoa/impl/recovery.ipp>
 #include <reshard/aoa/impl/reverse.ipp>
 #include <reshard/aoa/impl/run_statements.ipp>
 #include <reshard/aoa/impl/scale_suffix.ipp>
@@ -83,7 +84,6 @@
 #include <reshard/layout/impl/replica.ipp>
 #include <reshard/layout/impl/state_need.ipp>
 #include <reshard/layout/impl/strictness.ipp>
-#include <reshard/model/impl/data_groups.ipp>
 #include <reshard/model/impl/fully_shard.ipp>
 #include <reshard/model/impl/optimizer_state.ipp>
 #include <reshard/model/impl/parallel_tensor.ipp>
@@ -112,7 +112,6 @@
 #include <reshard/plan/impl/simulation.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
 #include <reshard/tensor/impl/state_dict.ipp>
-#include <reshard/tensor/impl/tensor_factory.ipp>
 #include <reshard/tensor/impl/view.ipp>
 
 #endif

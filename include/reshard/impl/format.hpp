@@ -37,7 +37,6 @@
 #include <reshard/format/impl/tensor_union.ipp>
 #include <reshard/format/impl/written_formats.ipp>
 #include <reshard/format/megatron/impl/torch_dist.ipp>
-#include <reshard/format/names/impl/first_step.ipp>
 #include <reshard/format/names/impl/master_weights.ipp>
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>

@@ -120,7 +120,6 @@ public:
     /// The regions alone; equal lists and equal flat ranges have equal plans.
     constexpr box_list const& regions() const { return regions_; }
     constexpr std::vector<holder_t> const& holders() const { return holders_; }
-    constexpr std::vector<flat_range> const& flat_ranges() const { return flats_; }
     constexpr std::vector<axis_cycles> const& all_cycles() const { return cycles_; }
 
     /// True where shards of the same number are the same elements, whoever holds them.

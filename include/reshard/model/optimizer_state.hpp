@@ -4,6 +4,7 @@
 #define RESHARD_MODEL_OPTIMIZER_STATE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/layout/sharding.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
@@ -110,6 +111,19 @@ shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& paramet
         search.look_at(parameter, elements);
     return search.state();
 }
+
+/// The program that makes an optimizer's state before its first step out of the parameters: a
+/// master weight is a cast of its parameter, moments are zeros.
+///
+/// Scalars are only added: they keep what the optimizer starts them with. With `states_of` the
+/// parameters as targets, each rank's slices are made of its own parameters, and nothing moves. A
+/// job that loads before it has stepped needs no more: `shards_of` says which slices it will have,
+/// whether it has made them or not.
+///
+/// \par Source GroupShardedStage3 of PaddlePaddle, which gives its optimizer slices of `fw_storage`
+///             when it steps for the first time, so that there is nothing to load into before
+RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& parameters,
+                                       std::vector<state_kind> const& kinds);
 
 } // namespace reshard::model
 

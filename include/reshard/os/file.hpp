@@ -9,7 +9,6 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -40,8 +39,6 @@ public:
     ~file_size_signal_held();
 
 private:
-    static bool is_pending();
-
     sigset_t signal_;
     sigset_t before_;
     bool was_pending_ = false;

@@ -13,12 +13,9 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Tied weights: tensors that a job has under several names, and a checkpoint once.

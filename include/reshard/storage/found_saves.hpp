@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// \file
@@ -45,10 +44,6 @@ struct found_save {
 ///
 /// \throws error with errc::missing_file or errc::io where the directory cannot be read
 RESHARD_DECL std::vector<found_save> saves_in(std::filesystem::path const& directory);
-
-/// True where `a` was completed before `b`: by the times in their records, and where these are
-/// equal by their names, in which numbers count as numbers: `step_90` is before `step_100`.
-RESHARD_DECL bool is_older(found_save const& a, found_save const& b);
 
 /// The places of the complete saves, the newest first.
 RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<found_save> const& saves);

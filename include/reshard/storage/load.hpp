@@ -13,7 +13,6 @@
 #include <reshard/storage/model_state.hpp>
 
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <tuple>

@@ -8,7 +8,7 @@
 #include <reshard/group/check_objects.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/layout.hpp>
-#include <reshard/tensor/tensor_factory.hpp>
+#include <reshard/tensor/state_dict.hpp>
 
 #include <any>
 #include <concepts>
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,53 @@
 /// All that a program has by a name: tensors, objects, values that are common, and others.
 
 namespace reshard {
+
+namespace detail {
+
+/// What a factory made of a tensor: shards, and the memory of those that are no part of it.
+struct built_shards {
+    state_dict shards;
+    std::shared_ptr<void> memory = {}; ///< nothing where all shards lie in the tensor itself
+};
+
+/// Two functions that are inverse to one another.
+///
+/// `build(key, tensor)` gives what a checkpoint has of the tensor, at a save with its elements, at
+/// a load as the place that they are read into; `merge(built, tensor)` then fills the tensor from
+/// what was read. Shards that are views of the tensor's own memory, such as the halves of a fused
+/// weight, need no `merge`.
+///
+/// Neither knows a name but `key`, so that one factory serves a weight and its optimizer state.
+///
+/// \pre        neither communicates; `build` gives the same descriptors at a save and at a load
+/// \par Source `ShardedTensorFactory` of Megatron-Core
+struct tensor_factory {
+    std::function<built_shards(std::string const& key, tensor_view const& tensor)> build;
+    std::function<void(built_shards const& built, tensor_view const& tensor)> merge = {};
+};
+
+} // namespace detail
+
+/// A tensor and its factory: nothing is built before it is saved or loaded.
+struct deferred_tensor {
+    std::string key;
+    tensor_view tensor;
+    detail::tensor_factory factory;
+};
+
+/// What a factory makes of its tensor now.
+///
+/// \throws error with errc::usage for a factory without `build`, and what `build` throws
+RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred);
+
+namespace detail {
+
+/// Fills the tensor from what was built and then loaded.
+///
+/// \throws error what the factory's `merge` throws
+RESHARD_DECL void merge(deferred_tensor const& deferred, built_shards const& loaded);
+
+} // namespace detail
 
 /// What a load does with an object whose index is beyond the array that the checkpoint has: more
 /// ranks load than saved.
@@ -156,13 +204,6 @@ struct bytes_to_load {
     std::string key; ///< in the checkpoint
     std::string bytes;
 };
-
-/// The cell that a load takes for an object; nothing: it stays as it is.
-///
-/// \throws error with errc::unknown_key where the object is beyond the array that the checkpoint
-///         has, and shall not be; errc::shape_mismatch for an array of another number of axes
-RESHARD_DECL std::optional<object_cell> cell_to_load(stored_object const& object,
-                                                     layout const& stored);
 
 /// The cells that a checkpoint has of some arrays, without those that a rank takes.
 ///

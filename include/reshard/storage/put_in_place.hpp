@@ -19,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 /// \file
 /// A directory takes its place, or that of another one, in one step; files do, all or none.

@@ -11,11 +11,126 @@
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/window_reads.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
 /// \file
-/// Windows of files that several ranks of a node need: one of them reads and verifies each, and all
-/// copy what they need from memory that they share.
+/// Windows of files that several ranks need: on a node one of them reads and verifies each, and all
+/// copy what they need from memory that they share; of several nodes one rank of all does, and the
+/// nodes pass it on.
 
 namespace reshard::detail {
+
+/// The nodes of a group.
+struct group_nodes {
+    node_ranks own;
+    std::uint32_t number = 0;            ///< of this rank's node
+    std::vector<std::vector<int>> ranks; ///< by node, ascending
+    std::size_t least_ranks = 0;         ///< how many every node has
+
+    /// Of some nodes that have the same, the rank that tells it.
+    int teller(std::vector<std::uint32_t> const& some) const { return ranks[some.front()].front(); }
+};
+
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `agreed_node_of`
+RESHARD_DECL group_nodes nodes_of(mpi_group const& world);
+
+/// A window that comes to this rank's node.
+struct relayed_window {
+    window_run window;
+    std::uint64_t turn = 0; ///< which of all windows that come to a node; on some it may have gaps
+    std::uint32_t set = 0;  ///< of nodes
+};
+
+/// The windows that come to this rank's node, in the order of files and turns.
+///
+/// A window has one turn on all nodes that it comes to, the first that is behind those of all
+/// windows before. So nodes that need different windows, as stages of a pipeline, do not wait for
+/// one another.
+class relayed_windows {
+public:
+    explicit relayed_windows(group_nodes const& nodes)
+        : node_(nodes.number), next_(nodes.ranks.size(), 0) {}
+
+    /// \param nodes those that need the window, ascending
+    void add(window_run const& window, std::vector<std::uint32_t> const& nodes) {
+        if (sets_.empty() || nodes != sets_[set_])
+            change_set(nodes);
+        if (std::ranges::binary_search(nodes, node_))
+            windows_.push_back({window, turn_, set_});
+        ++turn_;
+    }
+
+    std::vector<relayed_window> const& windows() const { return windows_; }
+
+    /// The window whose turn it is, or null.
+    relayed_window const* find(std::uint64_t turn) const {
+        auto const at = std::ranges::lower_bound(windows_, turn, {}, &relayed_window::turn);
+        return at != windows_.end() && at->turn == turn ? &*at : nullptr;
+    }
+
+    std::vector<std::uint32_t> const& nodes(relayed_window const& window) const {
+        return sets_[window.set];
+    }
+
+private:
+    void change_set(std::vector<std::uint32_t> const& nodes) {
+        if (!sets_.empty())
+            for (std::uint32_t const node : sets_[set_])
+                next_[node] = turn_;
+        auto const [number, is_new] =
+            numbers_.emplace(nodes, static_cast<std::uint32_t>(sets_.size()));
+        if (is_new)
+            sets_.push_back(nodes);
+        set_ = number->second;
+        turn_ = 0;
+        for (std::uint32_t const node : nodes)
+            turn_ = std::max(turn_, next_[node]);
+    }
+
+    std::uint32_t node_;
+    std::vector<relayed_window> windows_;
+    std::vector<std::vector<std::uint32_t>> sets_;
+    std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;
+    std::vector<std::uint64_t> next_; ///< by node, as of the last change of sets
+    std::uint32_t set_ = 0;           ///< of the last window, and the turn behind it
+    std::uint64_t turn_ = 0;
+};
+
+/// What is passed on, and the most bytes that a window of it has on any node.
+struct found_windows {
+    relayed_windows relayed;
+    std::uint64_t most_bytes = 0;
+};
+
+/// What is passed on of all that ranks need. Of what one node needs alone only digests are told.
+///
+/// \param mine the windows that this rank needs, in the order of files
+/// \par Collective every rank of the group, in the same order, with the same checkpoint and `how`
+RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes const& nodes,
+                                        chunk_reader const& reader, window_reads const& reads,
+                                        std::vector<window_run> const& mine, file_reads how);
+
+/// Reads the windows that several nodes need, each once, and takes them from `mine`.
+///
+/// A window goes from node to node in messages, along a chain or a tree; which node reads it takes
+/// turns. On a node one rank receives it and passes it on, and all copy from memory that they
+/// share. So a rank needs twice `most_slot_bytes` of it at most. Nothing is read, and `mine` stays,
+/// where a node is refused that memory.
+///
+/// Of `how` it matters whether what saves little is passed on, too.
+///
+/// \param mine the windows that this rank needs, in the order of files
+/// \par Collective every rank of the group, in the same order, with the same checkpoint
+/// \return what this rank could not read: it goes on, since others wait for it
+/// \throws error as `agreed_node_of`; errc::deadline
+RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
+                                      window_reads& reads, std::vector<window_run>& mine,
+                                      file_reads how);
 
 /// Reads what the loops of this rank need.
 ///
@@ -35,6 +150,8 @@ RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, win
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/relayed_reads.ipp>
+#include <reshard/storage/impl/relayed_windows.ipp>
 #include <reshard/storage/impl/shared_reads.ipp>
 #endif
 

@@ -9,7 +9,6 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -44,10 +44,6 @@ struct written_run {
     }
 };
 
-/// Where the header of a file stands in the first file of a delta; of the file behind the last one,
-/// where the chunks begin.
-RESHARD_DECL std::uint64_t header_position(checkpoint_plan const& plan, holder_t file);
-
 /// Files of a checkpoint in a target that is not finished. Nothing here communicates.
 ///
 /// Of a delta, each process writes what changed into a file of its own, and all headers are in that

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/state_rule.hpp>
+#include <reshard/aoa/define_outputs.hpp>
 
 #include "aoa/language.hpp"
 #include "support/says.hpp"

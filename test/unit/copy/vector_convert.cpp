@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/vector_convert.hpp>
+#include <reshard/copy/kernel_convert.hpp>
 
 #include "vector_support.hpp"
 

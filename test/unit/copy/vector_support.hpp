@@ -4,7 +4,7 @@
 #define RESHARD_TEST_UNIT_COPY_VECTOR_SUPPORT_HPP
 
 #include <reshard/copy/convert.hpp>
-#include <reshard/copy/vector_convert.hpp>
+#include <reshard/copy/kernel_convert.hpp>
 
 #include "vector_sets.hpp"
 

@@ -5,7 +5,6 @@
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
-#include <reshard/format/zip/zip_plan.hpp>
 
 #include "memory_file.hpp"
 #include "support/says.hpp"

@@ -6,7 +6,6 @@
 #include <reshard/aoa/define_outputs.hpp>
 
 #include <reshard/aoa/macro/make_key_pattern.hpp>
-#include <reshard/aoa/state_rule.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/cast.hpp>
 

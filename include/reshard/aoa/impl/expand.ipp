@@ -89,7 +89,9 @@ inline bool has_sound_attributes(macro_context& context, statement const& one) {
     return is_sound;
 }
 
-RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement>& statements) {
+/// Breaks the statements with attributes that no statement can have: what is wrong is said once,
+/// and not for each layer.
+inline void check_attributes(macro_context& context, std::vector<statement>& statements) {
     misspelt_words const misspelt(context, statements);
     for (statement& one : statements) {
         bool is_sound = succeeds(context, one, [&] { misspelt.check(one); });
@@ -99,20 +101,26 @@ RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement
     }
 }
 
-RESHARD_DECL void outline_set::add(std::vector<segment> const& segments) {
-    outlines_.intern(outline_of(segments));
-}
+/// Keys by outline, in which numbers are not told apart.
+class outline_set {
+public:
+    void add(std::vector<segment> const& segments) { outlines_.intern(outline_of(segments)); }
 
-RESHARD_DECL bool outline_set::has(std::string_view key) const {
-    std::string outline;
-    append_outline(outline, key);
-    return outlines_.find(outline).has_value();
-}
+    bool has(std::string_view key) const {
+        std::string outline;
+        append_outline(outline, key);
+        return outlines_.find(outline).has_value();
+    }
 
-RESHARD_DECL bool outline_set::empty() const { return outlines_.size() == 0; }
+    bool empty() const { return outlines_.size() == 0; }
 
-RESHARD_DECL std::vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
-                                                   std::vector<state_suffix> const& suffixes) {
+private:
+    name_table outlines_;
+};
+
+/// The keys of a side that some lost name may mean.
+inline std::vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
+                                             std::vector<state_suffix> const& suffixes) {
     std::vector<std::string_view> found;
     if (keys && !lost.empty())
         for (catalog_entry const& entry : *keys)
@@ -137,7 +145,9 @@ inline std::vector<name> names_of(macro_context& context, outline_set const& los
     return names;
 }
 
-RESHARD_DECL void restore_lost_names(macro_context& context, std::vector<statement>& statements) {
+/// Puts a broken statement before all others that reads and binds whatever broken statements with
+/// open numbers may have meant.
+inline void restore_lost_names(macro_context& context, std::vector<statement>& statements) {
     if (context.lost.empty())
         return;
     outline_set read, bound;
@@ -152,8 +162,8 @@ RESHARD_DECL void restore_lost_names(macro_context& context, std::vector<stateme
     statements.insert(statements.begin(), context.code.make_statement(left, right, like));
 }
 
-RESHARD_DECL bool needs_chain(macro_context const& context,
-                              std::vector<statement> const& statements) {
+/// Whether any statement has the word of a macro that needs to know how tensors are cut.
+inline bool needs_chain(macro_context const& context, std::vector<statement> const& statements) {
     return std::ranges::any_of(statements, [&](statement const& one) {
         return std::ranges::any_of(macros, [&](macro const& each_macro) {
             return each_macro.needs_chain && is_fused(context, one, each_macro.name);

@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_IMPL_FORMAT_IPP
 #define RESHARD_AOA_IMPL_FORMAT_IPP
 
-#include <reshard/aoa/format.hpp>
+#include <reshard/aoa/print.hpp>
 
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 

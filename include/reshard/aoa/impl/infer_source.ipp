@@ -5,8 +5,8 @@
 
 #include <reshard/aoa/infer_source.hpp>
 
+#include <reshard/aoa/impl/open_facts.ipp>
 #include <reshard/aoa/make_finding.hpp>
-#include <reshard/aoa/open_facts.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/aoa/version_table.hpp>

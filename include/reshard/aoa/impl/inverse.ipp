@@ -18,7 +18,8 @@
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL expression probe(tensor_facts const& facts) {
+/// A tensor of these facts, to call the algebra on.
+inline expression probe(tensor_facts const& facts) {
     return source_tensor(0, facts.shape, facts.dtype);
 }
 
@@ -223,7 +224,8 @@ inline std::vector<index_t> uneven_sizes(std::vector<tensor_facts> const& operan
     return is_even ? std::vector<index_t>() : sizes;
 }
 
-RESHARD_DECL std::vector<attribute> cuts_of(dissection const& of) {
+/// For each operand of a concat the slice that takes it out of the whole again.
+inline std::vector<attribute> cuts_of(dissection const& of) {
     std::vector<attribute> cuts;
     index_t offset = 0;
     for (tensor_facts const& one : of.joined) {

@@ -8,8 +8,8 @@
 #include <reshard/aoa/define_outputs.hpp>
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/impl/run_statements.ipp>
 #include <reshard/aoa/operation.hpp>
-#include <reshard/aoa/run_statements.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 
 #include <algorithm>

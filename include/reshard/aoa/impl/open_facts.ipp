@@ -3,20 +3,41 @@
 #ifndef RESHARD_AOA_IMPL_OPEN_FACTS_IPP
 #define RESHARD_AOA_IMPL_OPEN_FACTS_IPP
 
-#include <reshard/aoa/open_facts.hpp>
-
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/inverse.hpp>
 #include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/operation.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/expr/piece.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
+
+/// \file
+/// One statement on tensors of which not everything is known: forwards, and from right to left.
 
 namespace reshard::aoa::detail {
+
+/// What is known of a value so far.
+struct open_facts {
+    std::optional<index_vector> shape;
+    std::optional<data_type> dtype;
+    key_id like = reshard::detail::
+        zero_source; ///< a tensor of the target that it becomes part of: it tells which
+                     ///< states there are
+};
+
+/// What a statement is found to have read.
+struct open_operands {
+    std::vector<open_facts> facts; ///< none where nothing can be told
+    bool are_assumed = false;      ///< several were taken to be of equal size
+};
 
 /// Shape and type after an attribute; an unknown type stays unknown, unless it is cast.
 inline open_facts apply_open(attribute const& one, open_facts const& before) {
@@ -147,6 +168,10 @@ private:
     std::size_t axis_; ///< which attribute; past the last if there is none
 };
 
+/// What a statement makes of tensors of which all shapes are known; nothing else can be told.
+/// `wanted` is the shape that the target has for the tensor on the right, or null.
+///
+/// \post a statement that cannot run makes nothing; `lower` says why
 RESHARD_DECL std::vector<open_facts> open_results(program const& code, statement const& one,
                                                   std::vector<open_facts> const& operands,
                                                   index_vector const* wanted) {
@@ -173,6 +198,11 @@ RESHARD_DECL std::vector<open_facts> open_results(program const& code, statement
     return made;
 }
 
+/// What a statement must have read to make tensors of these shapes and types, where `left` is what
+/// is known of that already.
+///
+/// \throws statement_error with errc::shape_mismatch where the operands of a concat cannot be of
+///         equal size; error for attributes that do not fit
 RESHARD_DECL open_operands infer_operands(program const& code, statement const& one,
                                           std::vector<open_facts> const& left,
                                           std::vector<open_facts> const& right) {

@@ -101,7 +101,10 @@ RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor)
     return static_cast<std::size_t>(axis);
 }
 
-RESHARD_DECL void refuse_macro_word(attribute const& one) {
+/// Refuses a word of the macros in a statement that is run.
+///
+/// \throws statement_error with errc::bad_macro for a macro, errc::syntax for its attributes
+[[noreturn]] inline void refuse_macro_word(attribute const& one) {
     if (known_word(one).value == value_kind::none)
         throw statement_error{errc::bad_macro,
                               words("the macro ", one.word, " has not been expanded"), one.where};

@@ -14,6 +14,11 @@
 
 namespace reshard::aoa::detail {
 
+/// The first name is the text itself, the second one ends in `_2`, and so on.
+inline std::string numbered(std::string_view text, std::size_t number) {
+    return std::string(text) + (number == 1 ? "" : '_' + std::to_string(number));
+}
+
 /// The numbers behind temporaries that would like the same name: the smallest that is free is next.
 class number_pool {
 public:
@@ -86,8 +91,13 @@ private:
     std::unordered_map<std::string, std::size_t> needed_until_;
 };
 
-RESHARD_DECL std::vector<std::string>
-fresh_names(program const& whole, std::function<bool(std::string_view)> const& is_taken) {
+/// The names under which the temporaries of a program can be written, by their numbers.
+///
+/// A temporary is called as the engine of PaddlePaddle would call it. Where a tensor of the program
+/// has that name, or another temporary that is still needed, or where `is_taken` says so, a number
+/// is added.
+inline std::vector<std::string> fresh_names(program const& whole,
+                                            std::function<bool(std::string_view)> const& is_taken) {
     fresh_namer namer(whole, is_taken);
     std::vector<std::string> names(whole.fresh_count());
     for (std::size_t i = 0; i < whole.statements().size(); ++i)

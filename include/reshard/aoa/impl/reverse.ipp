@@ -6,10 +6,10 @@
 #include <reshard/aoa/reverse.hpp>
 
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/impl/recovery.ipp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/reassembler.hpp>
-#include <reshard/aoa/recovery.hpp>
 #include <reshard/core/config.hpp>
 
 #include <cstddef>

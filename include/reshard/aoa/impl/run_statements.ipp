@@ -3,9 +3,8 @@
 #ifndef RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 #define RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 
-#include <reshard/aoa/run_statements.hpp>
-
-#include <reshard/aoa/macro/fused.hpp>
+#include <reshard/aoa/lower_context.hpp>
+#include <reshard/aoa/macro/macros.hpp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/program.hpp>
@@ -23,6 +22,9 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+/// \file
+/// The first half of `lower`: statements run, and names get their values.
 
 namespace reshard::aoa::detail {
 
@@ -350,6 +352,7 @@ private:
     head_widths heads_;
 };
 
+/// Runs the statements of a program one after the other, each binding what it makes.
 RESHARD_DECL void run_statements(lower_context& context) { statement_runner(context).run(); }
 
 } // namespace reshard::aoa::detail

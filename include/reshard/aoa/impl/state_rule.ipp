@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_IMPL_STATE_RULE_IPP
 #define RESHARD_AOA_IMPL_STATE_RULE_IPP
 
-#include <reshard/aoa/state_rule.hpp>
+#include <reshard/aoa/define_outputs.hpp>
 
 #include <reshard/expr/block_scales.hpp>
 

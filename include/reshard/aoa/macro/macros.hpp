@@ -3,19 +3,96 @@
 #ifndef RESHARD_AOA_MACRO_MACROS_HPP
 #define RESHARD_AOA_MACRO_MACROS_HPP
 
+#include <reshard/aoa/ast.hpp>
 #include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/context.hpp>
-#include <reshard/aoa/macro/fused.hpp>
-#include <reshard/aoa/macro/placeholder.hpp>
+#include <reshard/aoa/macro/parts.hpp>
+#include <reshard/aoa/macro/pattern_index.hpp>
 #include <reshard/core/config.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 /// \file
-/// All macros, and what is done before and after they are applied.
+/// All macros, and what several of them need.
 
 namespace reshard::aoa::detail {
+
+/// The first name that has stood before in the list, or null.
+///
+/// \pre each is a text or a temporary
+RESHARD_DECL name const* repeated_name(std::span<name const> names);
+
+/// Whether a statement has the word of a macro.
+RESHARD_DECL bool is_fused(macro_context const& context, statement const& one,
+                           std::string_view word);
+
+/// The statements that `expand(i, expanded)` appends for each statement `i`, called in the order in
+/// which they run: from the last to the first where the program runs backwards.
+std::vector<statement> expand_in_order(macro_context const& context, std::size_t statements,
+                                       auto const& expand) {
+    std::vector<statement> expanded;
+    expanded.reserve(statements);
+    for (std::size_t i = 0; i < statements && !context.options.reverse; ++i)
+        expand(i, expanded);
+    for (std::size_t i = statements; i-- > 0 && context.options.reverse;) {
+        auto const first = static_cast<std::ptrdiff_t>(expanded.size());
+        expand(i, expanded);
+        std::reverse(expanded.begin() + first, expanded.end());
+    }
+    if (context.options.reverse)
+        std::ranges::reverse(expanded);
+    return expanded;
+}
+
+/// Says that a statement makes the names of an array; too many are the array macro's matter.
+inline void add_made_array(macro_context const& context, std::vector<segment> const& segments,
+                           pattern_index& index) {
+    segment const& range = segments.back();
+    bool const few = range.last - range.first <= static_cast<index_t>(context.options.max_names);
+    if (segments.size() != 2 || segments[0].kind != segment::kind_type::text || !few)
+        return;
+    for (index_t i = range.first; i < range.last; ++i)
+        index.add_made(segments[0].text + '_' + std::to_string(i));
+}
+
+/// Tells an index which names a statement makes: those on the right or, where the program runs
+/// backwards, on the left.
+inline void add_made(macro_context const& context, statement const& one, pattern_index& index) {
+    if (!index.has_open())
+        return;
+    program const& code = context.code;
+    for (name const& made : context.options.reverse ? code.left(one) : code.right(one))
+        if (made.kind == name::kind_type::text)
+            index.add_made(code.text(made));
+        else if (has_segment(code, made, segment::kind_type::array))
+            add_made_array(context, code.pattern(made), index);
+}
+
+/// `an earlier statement`: what makes names that a statement may read.
+inline std::string maker_text(macro_context const& context) {
+    return context.options.reverse ? "a later statement" : "an earlier statement";
+}
+
+/// Replaces each statement with placeholders by one for each combination of numbers that exists.
+///
+/// The first name with a placeholder decides: it is matched against the parameter keys of the
+/// source and, if it is none of them, against the names that earlier statements make; where a
+/// statement adds, against those of the target. The order is by ascending numbers, those of the
+/// placeholder that is first in the alphabet first.
+///
+/// Findings: errc::bad_macro when names do not have the same placeholders, when the deciding name
+/// has one twice, or when a number becomes negative; no match, as the options say.
+///
+/// \throws     failed_statement with errc::limit_exceeded
+/// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and
+///             `$EXPERT_ID` only, all combinations whether they exist or not, keys of the source
+///             alone, and no word where nothing matches
+RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statement>& statements);
 
 /// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes
 /// reversed.
@@ -26,9 +103,6 @@ namespace reshard::aoa::detail {
 /// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes
 ///             too
 RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement>& statements);
-
-/// A name of the segments that are left: a text where they are all text.
-RESHARD_DECL name make_name(program& code, std::vector<segment> segments, name const& like);
 
 /// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` behind them.
 ///
@@ -49,30 +123,38 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& one,
 /// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there keys of the source alone
 RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements);
 
-/// Breaks the statements with attributes that no statement can have: what is wrong is said once,
-/// and not for each layer.
-RESHARD_DECL void check_attributes(macro_context& context, std::vector<statement>& statements);
+/// Replaces `s -> d`, `s -> q, k, v` and `q, k, v -> d`, each with `fused_qkv_old`, by splits and
+/// concats. The fused tensor has, for each part that it is cut into, its queries, its keys, its
+/// values.
+///
+/// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or
+///             does not fit, heads that do not divide into the parts, or an attribute it does not
+///             have
+/// \par Source the fused_qkv_old macro of AOA (PaddlePaddle flex_checkpoint); there heads that do
+///             not divide are lost
+RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,
+                                       std::vector<statement>& expanded);
 
-/// Keys by outline, in which numbers are not told apart.
-class outline_set {
-public:
-    void add(std::vector<segment> const& segments);
+/// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and
+/// concats. The fused tensor has, of each group of heads, its queries, its key, its value; how it
+/// is cut does not matter.
+///
+/// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or
+///             does not fit, or an attribute it does not have
+/// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), where
+///             `num_key_value_groups` is the number of key heads
+RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
+                                   std::vector<statement>& expanded);
 
-    bool has(std::string_view key) const;
-
-    bool empty() const;
-
-private:
-    name_table outlines_;
-};
-
-/// The keys of a side that some lost name may mean.
-RESHARD_DECL std::vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
-                                                   std::vector<state_suffix> const& suffixes);
-
-/// Puts a broken statement before all others that reads and binds whatever broken statements with
-/// open numbers may have meant.
-RESHARD_DECL void restore_lost_names(macro_context& context, std::vector<statement>& statements);
+/// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by
+/// splits and concats that know how both sides cut the fused tensor.
+///
+/// \throws     failed_statement with errc::bad_macro for another form, an attribute it does not
+///             have, or parts that cannot be told
+/// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts
+///             is that of different offsets along any axis, and 1 for a transposed tensor
+RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
+                                   std::vector<statement>& expanded);
 
 } // namespace reshard::aoa::detail
 
@@ -99,18 +181,12 @@ inline constexpr macro macros[] = {
     {"fused_qkv", each<detail::expand_fused_qkv>, true},
 };
 
-namespace detail {
-
-/// Whether any statement has the word of a macro that needs to know how tensors are cut.
-RESHARD_DECL bool needs_chain(macro_context const& context,
-                              std::vector<statement> const& statements);
-
-} // namespace detail
-
 } // namespace reshard::aoa
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/fused.ipp>
 #include <reshard/aoa/macro/impl/macros.ipp>
+#include <reshard/aoa/macro/impl/placeholder.ipp>
 #endif
 
 #endif

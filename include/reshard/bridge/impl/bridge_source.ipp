@@ -15,7 +15,7 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/key_pattern.hpp>
-#include <reshard/os/waiting.hpp>
+#include <reshard/os/process.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -9,7 +9,7 @@
 #include <reshard/bridge/session.hpp>
 #include <reshard/bridge/side_layout.hpp>
 #include <reshard/group/gather_values.hpp>
-#include <reshard/os/waiting.hpp>
+#include <reshard/os/process.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 
 #include <reshard/bridge/control.hpp>
 
-#include <reshard/os/waiting.hpp>
+#include <reshard/os/process.hpp>
 
 #include <algorithm>
 #include <limits>

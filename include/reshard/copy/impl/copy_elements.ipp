@@ -9,7 +9,6 @@
 #include <reshard/copy/fast_convert.hpp>
 #include <reshard/copy/kernel_convert.hpp>
 #include <reshard/copy/kernel_elements.hpp>
-#include <reshard/copy/vector_convert.hpp>
 
 #include <bit>
 #include <cstddef>

@@ -5,18 +5,43 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
-#include <reshard/format/dcp/dcp_items.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/format/row_major_files.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 /// \file
 /// The native format of torch.distributed.checkpoint: `.metadata` and `__0_0.distcp`.
 
 namespace reshard::detail {
+
+/// The file that is written last, and says which items there are.
+inline constexpr std::string_view dcp_metadata_name = ".metadata";
+
+/// A file with items, by their numbers: what is asked of it when a shard is read.
+struct dcp_file {
+    std::string name;
+    std::vector<byte_run> items;             ///< of the file
+    std::map<std::size_t, std::string> keys; ///< of those that are in a safetensors file
+
+    /// Where the elements of a shard are.
+    ///
+    /// \throws error with errc::corrupt_file where the item is not the shard that the metadata
+    ///         describe
+    RESHARD_DECL strided_bytes find(file_store::file const& opened, shown_shard const& expected,
+                                    std::size_t number) const;
+
+private:
+    RESHARD_DECL file_tensor tensor(file_store::file const& opened, std::size_t number) const;
+};
 
 /// The checkpoint of that `.metadata`. Of the files beside it only their lengths are looked at;
 /// where the elements of a shard are in its item is read with it.
@@ -45,6 +70,7 @@ RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& 
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/dcp/impl/dcp.ipp>
+#include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/dcp/impl/dcp_plan.ipp>
 #endif
 

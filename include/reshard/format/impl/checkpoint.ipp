@@ -14,7 +14,6 @@
 #include <reshard/format/impl/open_safetensors.ipp>
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
-#include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
@@ -25,7 +24,6 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
 #include <string_view>

@@ -55,11 +55,6 @@ RESHARD_DECL std::string hex_text(std::uint64_t digest) {
     return text;
 }
 
-RESHARD_DECL std::string long_digest_text(std::span<std::byte const> bytes) {
-    XXH128_hash_t const digest = XXH3_128bits(bytes.data(), bytes.size());
-    return hex_text(digest.high64) + hex_text(digest.low64);
-}
-
 RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> texts) {
     std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> const state(XXH3_createState(),
                                                                                 &XXH3_freeState);

@@ -7,7 +7,6 @@
 
 #include <reshard/core/key_index.hpp>
 #include <reshard/format/json_document.hpp>
-#include <reshard/format/layout_rules.hpp>
 #include <reshard/format/text_file.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_LAYOUT_RULES_IPP
 #define RESHARD_FORMAT_IMPL_LAYOUT_RULES_IPP
 
-#include <reshard/format/layout_rules.hpp>
+#include <reshard/format/layout_file.hpp>
 
 #include <reshard/layout/distribution.hpp>
 

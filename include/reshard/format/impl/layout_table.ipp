@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_LAYOUT_TABLE_IPP
 #define RESHARD_FORMAT_IMPL_LAYOUT_TABLE_IPP
 
-#include <reshard/format/layout_table.hpp>
+#include <reshard/format/layout_file.hpp>
 
 #include <algorithm>
 #include <cstddef>

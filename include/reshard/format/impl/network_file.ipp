@@ -6,7 +6,7 @@
 #include <reshard/format/network_file.hpp>
 
 #include <reshard/format/json_document.hpp>
-#include <reshard/format/layout_rules.hpp>
+#include <reshard/format/layout_file.hpp>
 #include <reshard/format/text_file.hpp>
 
 #include <limits>

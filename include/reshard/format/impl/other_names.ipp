@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <utility>
 #include <vector>
 
 namespace reshard::detail {

@@ -6,8 +6,8 @@
 #include <reshard/format/safetensors.hpp>
 
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/json_document.hpp>
-#include <reshard/format/safetensors_events.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/os/fresh_memory.hpp>
 

@@ -3,21 +3,27 @@
 #ifndef RESHARD_FORMAT_IMPL_SAFETENSORS_EVENTS_IPP
 #define RESHARD_FORMAT_IMPL_SAFETENSORS_EVENTS_IPP
 
-#include <reshard/format/safetensors_events.hpp>
+#include <reshard/format/safetensors.hpp>
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/format/json_events.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+/// \file
+/// The JSON of a safetensors header, event by event: a header of 100 MB is never held twice.
 
 namespace reshard::detail {
 
@@ -313,6 +319,12 @@ inline std::size_t most_tensors_in(std::string_view json) {
     return std::min(braces, json.size() / least_bytes);
 }
 
+/// Reads tensors, metadata and warnings of a header from its JSON; returns what is wrong with the
+/// text, or nothing.
+///
+/// \par Source the serde schema of the reference reader, with all that it lets pass: fields that it
+///             does not know, a tensor as an array of three, a data type as `{"F32": null}`,
+///             repeated names (the last one counts), `__metadata__` as null
 RESHARD_DECL std::optional<json_fault>
 read_header_json(std::string_view json, std::size_t max_depth, safetensors_header& header) {
     safetensors_events events;

@@ -11,7 +11,6 @@
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/paddle/unified.hpp>
-#include <reshard/format/paddle/unified_plan.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
 
 #include <string>

@@ -34,17 +34,6 @@ inline constexpr std::pair<std::string_view, data_type> npy_types[] = {
 /// The data type of a `descr`, `<f4` for one; nothing for those that we do not have.
 RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr);
 
-/// The array that a range of a file is.
-///
-/// \param  what names it in messages: the file, and the member of an archive
-/// \throws error with errc::unsupported for elements that we do not have: of another order of
-///         bytes than ours, structures, objects, texts; errc::corrupt_file for a header that is
-///         none, or elements beyond the range; it names `what` and the numbers
-/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal, here a
-///             text
-RESHARD_DECL file_tensor read_npy(file_store::file const& file, std::string const& what,
-                                  byte_run where);
-
 /// A `.npy` file: one tensor, whose key is the file's name without its end.
 RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path);

@@ -5,6 +5,8 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/format/checkpoint_plan.hpp>
+#include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
@@ -70,10 +72,20 @@ RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
 RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
                                                   std::filesystem::path const& directory);
 
+/// Files with the whole tensors of a layout of one rank, and an index for each part: `w.w_0` is the
+/// master weight of `w` where both are there, and `w.moment1_0` and the other states of Paddle's
+/// Adam are the optimizer's. All other tensors are the model's.
+///
+/// \throws error as `plan_safetensors` does; errc::unsupported for shards that are no whole
+///         tensors, and for data types that Paddle does not have
+/// \par Source the trainer of PaddleNLP: one file for each part, numbered from 1
+RESHARD_DECL checkpoint_plan plan_unified(layout const& target, file_choices const& choices);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/paddle/impl/unified.ipp>
+#include <reshard/format/paddle/impl/unified_plan.ipp>
 #endif
 
 #endif

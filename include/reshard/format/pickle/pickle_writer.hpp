@@ -6,7 +6,6 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/format/pickle/pickle.hpp>
-#include <reshard/format/pickle/pickle_code.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <cstdint>

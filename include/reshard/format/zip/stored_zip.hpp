@@ -4,14 +4,17 @@
 #define RESHARD_FORMAT_ZIP_STORED_ZIP_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/text_file.hpp>
 #include <reshard/os/file_store.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// \file
-/// Zip archives whose members are stored as they are, so that tensors are read where they lie.
+/// Zip archives whose members are stored as they are: tensors are read where they lie, and written
+/// apart from the rest.
 
 namespace reshard::detail {
 
@@ -34,10 +37,64 @@ struct zip_member {
 RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
                                               byte_run where);
 
+/// The checksum of a member. \par Source ISO 3309, the CRC of 32 bits
+RESHARD_DECL std::uint32_t zip_checksum(std::string_view text);
+
+/// An archive in a file, from byte `begin` on: texts, and room for members whose bytes are put
+/// there by others. All are stored as they are.
+///
+/// \par Source APPNOTE.TXT 6.3.10 of PKWARE
+class zip_plan {
+public:
+    explicit zip_plan(std::uint64_t begin = 0) : begin_(begin), end_(begin) {}
+
+    /// Adds a member with these bytes.
+    void add(std::string const& name, std::string const& text) {
+        place(begin_member(name, text.size(), 1, zip_checksum(text)).begin, text);
+    }
+
+    /// Adds a member of `bytes` bytes, and returns where they are in the file: the first at a
+    /// multiple of `alignment`.
+    ///
+    /// \param checksum of these bytes; torch reads members without one
+    byte_run add_room(std::string const& name, std::uint64_t bytes, std::uint64_t alignment,
+                      std::uint32_t checksum = 0) {
+        return begin_member(name, bytes, alignment, checksum);
+    }
+
+    /// Adds the directory: nothing may follow.
+    ///
+    /// \return where the archive ends in the file
+    RESHARD_DECL std::uint64_t finish();
+
+    /// What is to be written, besides the members that are put there by others.
+    std::vector<placed_text> const& texts() const { return texts_; }
+
+private:
+    struct member {
+        std::string name;
+        std::uint64_t bytes = 0;
+        std::uint64_t header = 0; ///< from the archive's begin on
+        std::uint32_t checksum = 0;
+    };
+
+    RESHARD_DECL byte_run begin_member(std::string const& name, std::uint64_t bytes,
+                                       std::uint64_t alignment, std::uint32_t checksum);
+
+    /// Adds bytes, which continue the last ones where they can.
+    RESHARD_DECL void place(std::uint64_t begin, std::string_view text);
+
+    std::uint64_t begin_;
+    std::uint64_t end_; ///< of what was added
+    std::vector<member> members_;
+    std::vector<placed_text> texts_;
+};
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/zip/impl/stored_zip.ipp>
+#include <reshard/format/zip/impl/zip_plan.ipp>
 #endif
 
 #endif

@@ -6,7 +6,7 @@
 #include <reshard/layout/flat_grid.hpp>
 
 #include <reshard/layout/descriptor.hpp>
-#include <reshard/layout/placement_fault.hpp>
+#include <reshard/layout/distribution.hpp>
 
 #include <algorithm>
 #include <cstddef>

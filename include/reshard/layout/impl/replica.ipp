@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
-#include <tuple>
-#include <utility>
 
 namespace reshard::detail {
 

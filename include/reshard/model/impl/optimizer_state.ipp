@@ -5,6 +5,7 @@
 
 #include <reshard/model/optimizer_state.hpp>
 
+#include <reshard/expr/cast.hpp>
 #include <reshard/layout/equal_shares.hpp>
 
 #include <cstddef>
@@ -135,6 +136,25 @@ RESHARD_DECL std::vector<tensor_sharding> states_of(std::vector<tensor_sharding>
         for (tensor_sharding& state : states_of(parameter, kinds))
             states.push_back(std::move(state));
     return states;
+}
+
+RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& parameters,
+                                       std::vector<state_kind> const& kinds) {
+    mapping program;
+    for (tensor_sharding const& parameter : parameters) {
+        expression const value = program.source(parameter.key, parameter.shape, parameter.dtype);
+        for (state_kind const& kind : kinds) {
+            if (!is_kept_for(kind, parameter.dtype))
+                continue;
+            std::string const key = key_of(kind, parameter.key);
+            if (kind.scalar_shape)
+                program.add(key, *kind.scalar_shape, kind.dtype);
+            else
+                program.define(key, kind.is_master ? cast(value, kind.dtype)
+                                                   : zeros(parameter.shape, kind.dtype));
+        }
+    }
+    return program;
 }
 
 } // namespace reshard::model

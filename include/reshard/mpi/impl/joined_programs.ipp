@@ -10,7 +10,6 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/os/process.hpp>
-#include <reshard/os/waiting.hpp>
 
 #include <boost/mpi/intercommunicator.hpp>
 #include <mpi.h>

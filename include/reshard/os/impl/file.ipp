@@ -22,11 +22,19 @@
 
 namespace reshard::detail {
 
+/// Whether the signal of a file that is too large waits for this process or thread.
+inline bool is_too_large_pending() {
+    sigset_t pending;
+    ::sigemptyset(&pending);
+    ::sigpending(&pending);
+    return ::sigismember(&pending, SIGXFSZ) == 1;
+}
+
 RESHARD_DECL file_size_signal_held::file_size_signal_held() {
     ::sigemptyset(&signal_);
     ::sigaddset(&signal_, SIGXFSZ);
     ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-    was_pending_ = is_pending();
+    was_pending_ = is_too_large_pending();
 }
 
 RESHARD_DECL file_size_signal_held::~file_size_signal_held() {
@@ -37,13 +45,6 @@ RESHARD_DECL file_size_signal_held::~file_size_signal_held() {
         }
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = kept;
-}
-
-RESHARD_DECL bool file_size_signal_held::is_pending() {
-    sigset_t pending;
-    ::sigemptyset(&pending);
-    ::sigpending(&pending);
-    return ::sigismember(&pending, SIGXFSZ) == 1;
 }
 
 RESHARD_DECL void fail_io(std::string const& what, int problem) {

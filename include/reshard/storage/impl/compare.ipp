@@ -9,8 +9,6 @@
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <complex>
 #include <cstddef>
 #include <cstdint>

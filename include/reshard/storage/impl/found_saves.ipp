@@ -13,8 +13,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
-#include <optional>
 #include <system_error>
 
 namespace reshard::detail {
@@ -136,7 +134,9 @@ inline bool is_name_before(std::string_view a, std::string_view b) {
     return x.empty() == y.empty() ? a < b : x.empty();
 }
 
-RESHARD_DECL bool is_older(found_save const& a, found_save const& b) {
+/// True where `a` was completed before `b`: by the times in their records, and where these are
+/// equal by their names, in which numbers count as numbers: `step_90` is before `step_100`.
+inline bool is_older(found_save const& a, found_save const& b) {
     std::int64_t const left = a.record.facts.completed, right = b.record.facts.completed;
     return left != right ? left < right : is_name_before(a.name, b.name);
 }

@@ -13,6 +13,26 @@
 #include <optional>
 #include <set>
 
+namespace reshard {
+
+RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred) {
+    if (!deferred.factory.build)
+        fail(errc::usage, "'", deferred.key, "': a tensor of shape ", deferred.tensor.shape,
+             " has a factory without a build function");
+    return deferred.factory.build(deferred.key, deferred.tensor);
+}
+
+namespace detail {
+
+RESHARD_DECL void merge(deferred_tensor const& deferred, built_shards const& loaded) {
+    if (deferred.factory.merge)
+        deferred.factory.merge(loaded, deferred.tensor);
+}
+
+} // namespace detail
+
+} // namespace reshard
+
 namespace reshard::detail {
 
 inline bool is_shard(state_entry const& entry) {
@@ -133,8 +153,11 @@ inline void check_beyond(stored_object const& object, index_vector const& array)
              "another one (repeat), or stays as it is (keep)");
 }
 
-RESHARD_DECL std::optional<object_cell> cell_to_load(stored_object const& object,
-                                                     layout const& stored) {
+/// The cell that a load takes for an object; nothing: it stays as it is.
+///
+/// \throws error with errc::unknown_key where the object is beyond the array that the checkpoint
+///         has, and shall not be; errc::shape_mismatch for an array of another number of axes
+inline std::optional<object_cell> cell_to_load(stored_object const& object, layout const& stored) {
     object_cell cell = object.cell;
     if (stored.find(tensor_key(cell)))
         return cell;

@@ -3,12 +3,11 @@
 #ifndef RESHARD_STORAGE_IMPL_RELAYED_READS_IPP
 #define RESHARD_STORAGE_IMPL_RELAYED_READS_IPP
 
-#include <reshard/storage/relayed_reads.hpp>
+#include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/posted_messages.hpp>
 #include <reshard/plan/relays.hpp>
-#include <reshard/storage/relayed_windows.hpp>
 #include <reshard/storage/window_slots.hpp>
 
 #include <algorithm>
@@ -16,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 namespace reshard::detail {

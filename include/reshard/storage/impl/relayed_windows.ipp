@@ -3,7 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_RELAYED_WINDOWS_IPP
 #define RESHARD_STORAGE_IMPL_RELAYED_WINDOWS_IPP
 
-#include <reshard/storage/relayed_windows.hpp>
+#include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/core/digest.hpp>
 #include <reshard/group/agree.hpp>

@@ -6,9 +6,8 @@
 #include <reshard/storage/replacement.hpp>
 
 #include <reshard/format/checkpoint.hpp>
-#include <reshard/format/dcp/dcp_items.hpp>
+#include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/hf_index.hpp>
-#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/os/file_bytes.hpp>
@@ -24,7 +23,6 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace reshard::detail {

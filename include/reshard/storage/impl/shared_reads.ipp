@@ -7,7 +7,6 @@
 
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/sparse_exchange.hpp>
-#include <reshard/storage/relayed_reads.hpp>
 #include <reshard/storage/united_files.hpp>
 #include <reshard/storage/window_slots.hpp>
 

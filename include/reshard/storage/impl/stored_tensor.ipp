@@ -5,7 +5,6 @@
 
 #include <reshard/storage/stored_tensor.hpp>
 
-#include <reshard/copy/bits.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/cover.hpp>
 #include <reshard/storage/chunk_reader.hpp>

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <utility>
 

@@ -27,7 +27,9 @@ RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written) {
     return bytes;
 }
 
-RESHARD_DECL std::uint64_t header_position(checkpoint_plan const& plan, holder_t file) {
+/// Where the header of a file stands in the first file of a delta; of the file behind the last one,
+/// where the chunks begin.
+inline std::uint64_t header_position(checkpoint_plan const& plan, holder_t file) {
     std::uint64_t position = delta_data_offset;
     for (holder_t i = 0; i < file; ++i)
         position += plan.headers[i].size();

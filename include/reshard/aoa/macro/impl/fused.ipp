@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_IMPL_FUSED_IPP
 #define RESHARD_AOA_MACRO_IMPL_FUSED_IPP
 
-#include <reshard/aoa/macro/fused.hpp>
+#include <reshard/aoa/macro/macros.hpp>
 
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/key_index.hpp>

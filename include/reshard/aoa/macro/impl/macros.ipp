@@ -7,7 +7,6 @@
 
 #include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/make_key_pattern.hpp>
-#include <reshard/aoa/macro/running_order.hpp>
 #include <reshard/aoa/make_finding.hpp>
 
 #include <algorithm>
@@ -22,7 +21,8 @@
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL name make_name(program& code, std::vector<segment> segments, name const& like) {
+/// A name of the segments that are left: a text where they are all text.
+inline name make_name(program& code, std::vector<segment> segments, name const& like) {
     bool const text = segments.size() == 1 && segments[0].kind == segment::kind_type::text;
     name made = text ? code.make_text(segments[0].text, like.where)
                      : code.make_pattern(std::move(segments), like.where);

@@ -8,7 +8,6 @@
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/core/config.hpp>
 
-#include <compare>
 #include <utility>
 
 namespace reshard::aoa::detail {

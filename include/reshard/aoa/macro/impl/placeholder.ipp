@@ -3,19 +3,21 @@
 #ifndef RESHARD_AOA_MACRO_IMPL_PLACEHOLDER_IPP
 #define RESHARD_AOA_MACRO_IMPL_PLACEHOLDER_IPP
 
-#include <reshard/aoa/macro/placeholder.hpp>
+#include <reshard/aoa/macro/macros.hpp>
 
 #include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/make_key_pattern.hpp>
-#include <reshard/aoa/macro/running_order.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -34,6 +36,24 @@ inline void append_number(std::string& text, index_t number) {
     auto const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
     text.append(digits, end);
 }
+
+/// A statement with placeholders: the name that decides which numbers there are.
+struct placeholder_use {
+    std::vector<std::string_view> names; ///< captures, in this order
+    std::vector<index_t> shifts;         ///< what the deciding name adds to each
+    std::size_t deciding = 0;            ///< which name of the statement that is
+    bool is_right = false;               ///< it stands right of the arrow
+    std::size_t pattern = 0;             ///< that it is
+};
+
+/// The place of a name in a sorted list that has it.
+inline std::size_t position(std::vector<std::string_view> const& names, std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(names, name) - names.begin());
+}
+
+/// The names that decide, by the side of the arrow that they stand on: that of the source, or else
+/// that of the target, where `_ -> l.$LAYER_ID.b` adds to each layer that it has.
+using placeholder_sides = std::array<pattern_index, 2>;
 
 /// Makes the names of the statements that one with placeholders stands for.
 class instance_names {
@@ -130,7 +150,8 @@ inline void append_instances(macro_context& context, statement const& one,
     }
 }
 
-RESHARD_DECL std::vector<std::string_view> placeholders(std::vector<segment> const& segments) {
+/// The different placeholders of a name, in the order of the alphabet.
+inline std::vector<std::string_view> placeholders(std::vector<segment> const& segments) {
     std::vector<std::string_view> names;
     for (segment const& one : segments)
         if (one.kind == segment::kind_type::placeholder)

@@ -7,7 +7,6 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
-#include <reshard/format/dcp/dcp_items.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/torch/torch_archive.hpp>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_DCP_IMPL_DCP_ITEMS_IPP
 #define RESHARD_FORMAT_DCP_IMPL_DCP_ITEMS_IPP
 
-#include <reshard/format/dcp/dcp_items.hpp>
+#include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/safetensors.hpp>

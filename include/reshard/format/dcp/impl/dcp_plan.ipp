@@ -6,7 +6,6 @@
 #include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
-#include <reshard/format/dcp/dcp_items.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/planned_files.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -14,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>

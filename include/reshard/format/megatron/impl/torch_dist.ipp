@@ -13,10 +13,8 @@
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>

@@ -16,7 +16,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -137,8 +136,15 @@ private:
     std::string const& what_;
 };
 
-RESHARD_DECL file_tensor read_npy(file_store::file const& file, std::string const& what,
-                                  byte_run where) {
+/// The array that a range of a file is.
+///
+/// \param  what names it in messages: the file, and the member of an archive
+/// \throws error with errc::unsupported for elements that we do not have: of another order of
+///         bytes than ours, structures, objects, texts; errc::corrupt_file for a header that is
+///         none, or elements beyond the range; it names `what` and the numbers
+/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal, here a
+///             text
+inline file_tensor read_npy(file_store::file const& file, std::string const& what, byte_run where) {
     constexpr std::string_view magic = "\x93NUMPY";
     unsigned char start[12] = {};
     std::size_t const count = std::min<std::size_t>(where.size(), sizeof start);

@@ -6,7 +6,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/planned_files.hpp>
-#include <reshard/format/zip/zip_plan.hpp>
+#include <reshard/format/zip/stored_zip.hpp>
 #include <reshard/os/file_bytes.hpp>
 
 #include <boost/crc.hpp>
@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -3,12 +3,11 @@
 #ifndef RESHARD_FORMAT_PADDLE_IMPL_UNIFIED_PLAN_IPP
 #define RESHARD_FORMAT_PADDLE_IMPL_UNIFIED_PLAN_IPP
 
-#include <reshard/format/paddle/unified_plan.hpp>
+#include <reshard/format/paddle/unified.hpp>
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/paddle/paddle.hpp>
-#include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/planned_files.hpp>
 #include <reshard/model/optimizer_state.hpp>
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
 namespace reshard::detail {

@@ -7,7 +7,6 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/file_reader.hpp>
-#include <reshard/format/pickle/pickle_code.hpp>
 
 #include <boost/endian/conversion.hpp>
 

@@ -15,7 +15,6 @@
 #include <iterator>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 

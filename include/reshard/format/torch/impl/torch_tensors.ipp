@@ -7,7 +7,7 @@
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/planned_files.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
-#include <reshard/format/zip/zip_plan.hpp>
+#include <reshard/format/zip/stored_zip.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -15,9 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <span>
-#include <utility>
 
 namespace reshard::detail {
 

@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_ZIP_IMPL_ZIP_PLAN_IPP
 #define RESHARD_FORMAT_ZIP_IMPL_ZIP_PLAN_IPP
 
-#include <reshard/format/zip/zip_plan.hpp>
+#include <reshard/format/zip/stored_zip.hpp>
 
 #include <boost/crc.hpp>
 

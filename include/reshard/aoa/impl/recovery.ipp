@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_AOA_RECOVERY_HPP
-#define RESHARD_AOA_RECOVERY_HPP
+#ifndef RESHARD_AOA_IMPL_RECOVERY_IPP
+#define RESHARD_AOA_IMPL_RECOVERY_IPP
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/inverse.hpp>

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "support/all_ranks.hpp"
-#include <reshard/format/names/first_step.hpp>
+#include <reshard/model/optimizer_state.hpp>
 
 #include <reshard/adapt/span.hpp>
 #include <reshard/bind/redistribute.hpp>

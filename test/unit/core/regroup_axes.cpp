@@ -1,12 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/expr/regroup_axes.hpp>
+#include <reshard/core/axis_joins.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 using namespace reshard;
 
-BOOST_AUTO_TEST_SUITE(expr_regroup_axes)
+BOOST_AUTO_TEST_SUITE(core_regroup_axes)
 
 namespace {
 
