@@ -60,12 +60,10 @@ public:
         if (own != all.end() && own->process == taker)
             return {{*own}, true, false};
         if (options_.processes_per_node > 1) {
-            auto const node = [&](holder_t process) {
-                return process / options_.processes_per_node;
-            };
             std::vector<box_giver> near;
-            std::copy_if(all.begin(), all.end(), std::back_inserter(near),
-                         [&](box_giver const& one) { return node(one.process) == node(taker); });
+            std::ranges::copy_if(all, std::back_inserter(near), [&](box_giver const& giver) {
+                return options_.node_of(giver.process) == options_.node_of(taker);
+            });
             if (!near.empty())
                 return {std::move(near), false, false};
         }

@@ -67,21 +67,14 @@ public:
 private:
     void deal(class_cut& cut) {
         shared_load const& load = all_.loads[cut.load];
-        std::vector<std::size_t> nodes; // where the senders of each begin
-        for (std::size_t i = 0; i < load.senders.size(); ++i) {
-            if (i == 0 ||
-                (load.leaves_node && processes_.per_node > 1 &&
-                 processes_.node_of(load.senders[i]) != processes_.node_of(load.senders[i - 1])))
-                nodes.push_back(i);
-        }
-        nodes.push_back(load.senders.size());
+        std::vector<std::size_t> const bounds = node_bounds(load, processes_.per_node);
         std::vector<index_t> levels;
-        for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
-            levels.push_back(left_[processes_.node_of(load.senders[nodes[i]])]);
+        for (std::size_t i = 0; i + 1 < bounds.size(); ++i)
+            levels.push_back(left_[processes_.node_of(load.senders[bounds[i]])]);
         std::vector<index_t> const counts = dealt(levels, cut.bytes, all_.counts[cut.group]);
-        for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
+        for (std::size_t i = 0; i < counts.size(); ++i)
             if (counts[i] > 0)
-                deal(cut, nodes[i], nodes[i + 1], counts[i]);
+                deal(cut, bounds[i], bounds[i + 1], counts[i]);
     }
 
     /// Deals the next `count` tensors of a cut's class out to some of the senders.

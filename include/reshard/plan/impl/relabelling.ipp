@@ -38,6 +38,11 @@ struct alike_holders {
     bool represents(holder_t holder) const { return members[class_of[holder]].front() == holder; }
 };
 
+/// Where holders stay on their nodes, the number of one's node; else they all have one.
+inline holder_t confining_node(holder_t holder, holder_t processes_per_node) {
+    return processes_per_node == 0 ? 0 : holder / processes_per_node;
+}
+
 /// By all that they hold, and by node, where they stay on it. A collision of digests, which
 /// is most unlikely, costs bytes, and makes the sums wrong.
 inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
@@ -56,7 +61,7 @@ inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
     alike_holders all;
     std::map<std::pair<holder_t, std::uint64_t>, std::uint32_t> numbers;
     for (holder_t h = 0; h < count; ++h) {
-        holder_t const node = processes_per_node == 0 ? 0 : h / processes_per_node;
+        holder_t const node = confining_node(h, processes_per_node);
         auto const found = numbers.try_emplace({node, digests[h].value()},
                                                static_cast<std::uint32_t>(all.members.size()));
         if (found.second)
@@ -220,11 +225,9 @@ inline kept_gains kept_gains_of(plan_problem const& problem, alike_holders const
                                 alike_holders const& ranks, holder_t processes_per_node) {
     kept_gains result;
     std::vector<gain> all;
-    auto const node_of = [&](holder_t h) {
-        return processes_per_node == 0 ? 0 : h / processes_per_node;
-    };
     auto const add = [&](holder_t process, common_part const& one) {
-        if (!processes.represents(process) || node_of(process) != node_of(one.rank))
+        if (!processes.represents(process) || confining_node(process, processes_per_node) !=
+                                                  confining_node(one.rank, processes_per_node))
             return;
         gain const more{processes.class_of[process], ranks.class_of[one.rank], one.bytes};
         if (!all.empty() && all.back().place() == more.place())
