@@ -25,23 +25,12 @@ namespace detail {
 /// Which of the shards of one side are held alike: the same boxes by the same holders. By spread.
 constexpr std::vector<std::uint32_t> held_alike(shard_kinds const& kinds) {
     auto const& spreads = kinds.spreads();
-    std::vector<std::uint64_t> digests;
-    for (std::uint32_t i = 0; i < spreads.size(); ++i) {
-        hasher digest;
-        digest.add(std::uint64_t{kinds.kind(i)});
-        for (std::size_t shard = 0; spreads[i] && shard < spreads[i].size(); ++shard)
-            digest.add(std::uint64_t{spreads[i].holder(shard)});
-        digests.push_back(digest.value());
-    }
-    auto const same = [&](std::uint32_t a, std::uint32_t b) {
-        if (kinds.kind(a) != kinds.kind(b))
-            return false;
-        for (std::size_t shard = 0; spreads[a] && shard < spreads[a].size(); ++shard)
-            if (spreads[a].holder(shard) != spreads[b].holder(shard))
-                return false;
-        return true;
+    auto const visit_key = [&](std::uint32_t spread, auto&& visit) {
+        visit(kinds.kind(spread));
+        for (std::size_t shard = 0; shard < spreads[spread].size(); ++shard)
+            visit(spreads[spread].holder(shard));
     };
-    return classify(digests, same).class_of;
+    return classify_by_key(spreads.size(), visit_key).class_of;
 }
 
 } // namespace detail
@@ -67,11 +56,8 @@ public:
           patterns_(detail::find_patterns(problem, {}, options_, sources_, targets_, is_balanced_)),
           source_places_(detail::held_alike(sources_.kinds())),
           target_places_(detail::held_alike(targets_)) {
-        std::vector<std::uint64_t> digests;
-        for (std::uint32_t t = 0; t < problem.targets.size(); ++t)
-            digests.push_back(digest_of(t));
-        kinds_ = detail::classify(digests,
-                                  [&](std::uint32_t a, std::uint32_t b) { return alike(a, b); });
+        kinds_ = detail::classify_by_key(
+            problem.targets.size(), [&](std::uint32_t t, auto&& visit) { visit_key(t, visit); });
         counts_ = std::vector<index_t>(kinds_.representative.size(), 0);
         for (std::uint32_t const kind : kinds_.class_of)
             ++counts_[kind];
@@ -176,14 +162,6 @@ private:
                 at.place};
     }
 
-    constexpr data_type wire(std::uint32_t t, std::size_t piece) const {
-        detail::key_id const source = problem_.targets[t].pieces->source(piece);
-        data_type const target = problem_.targets[t].dtype;
-        return source == detail::zero_source
-                   ? target
-                   : detail::wire_dtype(problem_.sources[source].dtype, target);
-    }
-
     /// Who holds a source how; 0 is nobody, of zeros.
     constexpr std::uint64_t place_of_source(std::uint32_t t, std::size_t piece) const {
         detail::key_id const source = problem_.targets[t].pieces->source(piece);
@@ -192,60 +170,29 @@ private:
                    : std::uint64_t{source_places_[sources_.kinds().spread(source)]} + 1;
     }
 
-    constexpr std::uint64_t digest_of(std::uint32_t t) const {
-        detail::hasher digest;
-        digest.add(std::uint64_t{patterns_.pattern_of[t]});
-        digest.add(std::uint64_t{target_places_[targets_.spread(t)]});
-        for_each_choice(t, [&](std::uint32_t choice) { digest.add(std::uint64_t{choice}); });
-        for (std::size_t i = 0; i < pieces_of(t); ++i) {
-            digest.add(place_of_source(t, i));
-            digest.add(static_cast<std::uint64_t>(bits(wire(t, i))));
-            digest.add(std::uint64_t{is_wire_type(t, i)});
+    /// Calls `visit(number)` for all that decides what filling a target tensor costs whom.
+    constexpr void visit_key(std::uint32_t t, auto&& visit) const {
+        bool const is_balanced = patterns_.givers.has(t);
+        visit(patterns_.pattern_of[t]);
+        visit(target_places_[targets_.spread(t)]);
+        visit(turns_.first(t));
+        visit(is_balanced);
+        for (std::size_t i = 0; is_balanced && i < pattern_of(t).size(); ++i)
+            visit(patterns_.replica(t, i));
+        for (std::size_t i = 0; i < problem_.targets[t].pieces->size(); ++i) {
+            visit(place_of_source(t, i));
+            visit(static_cast<std::uint64_t>(bits(wire_dtype(problem_, t, i))));
+            visit(is_wire_type(t, i));
         }
-        return digest.value();
-    }
-
-    constexpr bool alike(std::uint32_t a, std::uint32_t b) const {
-        if (patterns_.pattern_of[a] != patterns_.pattern_of[b] ||
-            target_places_[targets_.spread(a)] != target_places_[targets_.spread(b)] ||
-            pieces_of(a) != pieces_of(b) || !same_choices(a, b))
-            return false;
-        for (std::size_t i = 0; i < pieces_of(a); ++i)
-            if (place_of_source(a, i) != place_of_source(b, i) ||
-                bits(wire(a, i)) != bits(wire(b, i)) || is_wire_type(a, i) != is_wire_type(b, i))
-                return false;
-        return true;
     }
 
     /// Nothing else may be passed on; without relays, tensors do not differ in it.
     constexpr bool is_wire_type(std::uint32_t t, std::size_t piece) const {
-        return !options_.relays || wire(t, piece) == problem_.targets[t].dtype;
-    }
-
-    /// What givers of a tensor depend on beside who holds it.
-    constexpr void for_each_choice(std::uint32_t t, auto&& visit) const {
-        visit(turns_.first(t));
-        for (std::size_t i = 0; patterns_.givers.has(t) && i < pattern_of(t).size(); ++i)
-            visit(std::uint32_t{patterns_.replica(t, i)});
-    }
-
-    /// \pre the tensors have one pattern
-    constexpr bool same_choices(std::uint32_t a, std::uint32_t b) const {
-        detail::giver_table const& givers = patterns_.givers;
-        if (turns_.first(a) != turns_.first(b) || givers.has(a) != givers.has(b))
-            return false;
-        for (std::size_t i = 0; givers.has(a) && i < pattern_of(a).size(); ++i)
-            if (patterns_.replica(a, i) != patterns_.replica(b, i))
-                return false;
-        return true;
+        return !options_.relays || wire_dtype(problem_, t, piece) == problem_.targets[t].dtype;
     }
 
     constexpr detail::placed_pattern const& pattern_of(std::uint32_t t) const {
         return patterns_.patterns[patterns_.pattern_of[t]];
-    }
-
-    constexpr std::size_t pieces_of(std::uint32_t t) const {
-        return problem_.targets[t].pieces->size();
     }
 
     detail::plan_problem const& problem_;

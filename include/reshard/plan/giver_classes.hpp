@@ -158,47 +158,28 @@ private:
         return patterns_.patterns[patterns_.pattern_of[tensor]];
     }
 
-    constexpr std::size_t pieces_of(std::uint32_t tensor) const {
-        return pattern_of(tensor).size() == 0 ? 0 : problem_.targets[tensor].pieces->size();
-    }
-
-    /// What decides who could give a piece, and its bytes.
-    constexpr std::uint64_t piece_key(std::uint32_t tensor, std::size_t piece) const {
-        key_id const source = problem_.targets[tensor].pieces->source(piece);
-        return source == zero_source
-                   ? no_spread
-                   : std::uint64_t{sources_.kinds().spread(source)} << 8 |
-                         static_cast<std::uint64_t>(problem_.sources[source].dtype);
-    }
-
-    constexpr std::uint64_t digest_of(std::uint32_t tensor) const {
-        std::uint64_t digest =
-            std::uint64_t{patterns_.pattern_of[tensor]} << 32 | targets_.spread(tensor);
-        for (std::size_t i = 0; i < pieces_of(tensor); ++i)
-            digest = (digest ^ piece_key(tensor, i)) * 0x9e3779b97f4a7c15;
-        return digest ^ digest >> 32;
-    }
-
-    constexpr bool same_class(std::uint32_t a, std::uint32_t b) const {
-        if (patterns_.pattern_of[a] != patterns_.pattern_of[b])
-            return false;
-        std::size_t const pieces = pieces_of(a);
-        if (pieces > 0 && (targets_.spread(a) != targets_.spread(b) ||
-                           problem_.targets[a].dtype != problem_.targets[b].dtype))
-            return false;
-        for (std::size_t i = 0; i < pieces; ++i)
-            if (piece_key(a, i) != piece_key(b, i))
-                return false;
-        return true;
+    /// Calls `visit(number)` for all that decides who could give the cuts of a tensor, and their
+    /// bytes.
+    constexpr void visit_key(std::uint32_t tensor, auto&& visit) const {
+        visit(patterns_.pattern_of[tensor]);
+        if (pattern_of(tensor).size() == 0)
+            return;
+        target_side const& target = problem_.targets[tensor];
+        visit(targets_.spread(tensor));
+        visit(static_cast<std::uint64_t>(target.dtype));
+        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
+            key_id const source = target.pieces->source(i);
+            visit(source == zero_source
+                      ? no_spread
+                      : std::uint64_t{sources_.kinds().spread(source)} << 8 |
+                            static_cast<std::uint64_t>(problem_.sources[source].dtype));
+        }
     }
 
     constexpr void find_classes() {
-        std::vector<std::uint64_t> digests;
-        digests.reserve(problem_.targets.size());
-        for (std::uint32_t tensor = 0; tensor < problem_.targets.size(); ++tensor)
-            digests.push_back(digest_of(tensor));
         equal_classes found =
-            classify(digests, [&](std::uint32_t a, std::uint32_t b) { return same_class(a, b); });
+            classify_by_key(problem_.targets.size(),
+                            [&](std::uint32_t tensor, auto&& visit) { visit_key(tensor, visit); });
         result_.examples = std::move(found.representative);
         result_.counts = std::vector<std::uint32_t>(result_.examples.size(), 0);
         result_.members.reserve(problem_.targets.size());

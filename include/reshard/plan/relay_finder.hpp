@@ -76,7 +76,7 @@ public:
             return std::nullopt;
         target_side const& target = problem_.targets[tensor];
         key_id const source = target.pieces->source(at.piece);
-        if (source == zero_source || !can_pass_on(source, target))
+        if (source == zero_source || wire_dtype(problem_, tensor, at.piece) != target.dtype)
             return std::nullopt;
         target_boxes const& boxes = boxes_of(tensor);
         std::uint32_t const box = boxes.number(at.target_shard, at.target_part);
@@ -100,11 +100,6 @@ public:
     }
 
 private:
-    /// True where the elements have the type of the target on their way.
-    constexpr bool can_pass_on(key_id source, target_side const& target) const {
-        return wire_dtype(problem_.sources[source].dtype, target.dtype) == target.dtype;
-    }
-
     /// What decides who is in a tree.
     struct tree_key {
         std::uint32_t source_spread = 0;

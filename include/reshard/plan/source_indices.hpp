@@ -94,6 +94,25 @@ constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto
     return result;
 }
 
+/// Things 0 to `count - 1` by what decides their class: `visit_key(i, visit)` calls `visit(number)`
+/// for each number of that, in order.
+constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
+    std::vector<std::uint64_t> digests, keys[2];
+    digests.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        hasher digest;
+        visit_key(i, [&](std::uint64_t number) { digest.add(number); });
+        digests.push_back(digest.value());
+    }
+    return classify(digests, [&](std::uint32_t a, std::uint32_t b) {
+        for (std::vector<std::uint64_t>& key : keys)
+            key.clear();
+        visit_key(a, [&](std::uint64_t number) { keys[0].push_back(number); });
+        visit_key(b, [&](std::uint64_t number) { keys[1].push_back(number); });
+        return keys[0] == keys[1];
+    });
+}
+
 /// The shards of one side, each once, and which of them have equal geometry.
 ///
 /// A tensor refers to its `spread`, which others may share. Of spreads, those with the same boxes,
