@@ -27,7 +27,7 @@ constexpr std::vector<std::uint32_t> held_alike(shard_kinds const& kinds) {
     auto const& spreads = kinds.spreads();
     auto const visit_key = [&](std::uint32_t spread, auto&& visit) {
         visit(kinds.kind(spread));
-        for (std::size_t shard = 0; shard < spreads[spread].size(); ++shard)
+        for (std::size_t shard = 0; spreads[spread] && shard < spreads[spread].size(); ++shard)
             visit(spreads[spread].holder(shard));
     };
     return classify_by_key(spreads.size(), visit_key).class_of;

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -144,7 +143,7 @@ private:
         std::vector<std::uint32_t> order(listed.size(), 0), place(listed.size(), 0);
         std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return turn(listed[a], cuts) < turn(listed[b], cuts);
+            return order_of(listed[a], cuts) < order_of(listed[b], cuts);
         });
         for (std::uint32_t i = 0; i < order.size(); ++i) {
             place[order[i]] = static_cast<std::uint32_t>(first) + i;
@@ -160,9 +159,8 @@ private:
                   [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
     }
 
-    static constexpr std::tuple<std::uint32_t, std::uint8_t, index_vector>
-    turn(transfer const& one, pattern const& cuts) {
-        return {one.target_shard, one.target_part, cuts.target_offset(one.cut)};
+    static constexpr pattern_order order_of(transfer const& listed, pattern const& cuts) {
+        return {listed.target_shard, listed.target_part, cuts.target_offset(listed.cut)};
     }
 
     constexpr void name_source(transfer& entry, key_id source, shard_part chosen) const {
