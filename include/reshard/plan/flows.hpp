@@ -5,9 +5,7 @@
 
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/giver_classes.hpp>
-#include <reshard/plan/givers.hpp>
 #include <reshard/plan/make_patterns.hpp>
-#include <reshard/plan/relay_finder.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,15 +45,9 @@ public:
                                   plan_options const& options = {})
         : problem_(problem),
           options_(options),
-          sources_(problem),
-          targets_(problem.targets),
-          is_balanced_(detail::can_balance(problem, options_, sources_)),
-          turns_(problem, options_, sources_, targets_, !is_balanced_),
-          givers_(problem, options_, sources_, turns_),
-          relays_(problem, options_, sources_, targets_, turns_),
-          patterns_(detail::find_patterns(problem, {}, options_, sources_, targets_, is_balanced_)),
-          source_places_(detail::held_alike(sources_.kinds())),
-          target_places_(detail::held_alike(targets_)) {
+          cuts_(problem, {}, options_),
+          source_places_(detail::held_alike(cuts_.sources.kinds())),
+          target_places_(detail::held_alike(cuts_.targets)) {
         kinds_ = detail::classify_by_key(
             problem.targets.size(), [&](std::uint32_t t, auto&& visit) { visit_key(t, visit); });
         counts_ = std::vector<index_t>(kinds_.representative.size(), 0);
@@ -63,12 +55,9 @@ public:
             ++counts_[kind];
     }
 
-    plan_flows(plan_flows const&) = delete; // its parts refer to one another
-    plan_flows& operator=(plan_flows const&) = delete;
-
     constexpr detail::plan_problem const& problem() const { return problem_; }
     constexpr plan_options const& options() const { return options_; }
-    constexpr detail::pattern_plan const& patterns() const { return patterns_; }
+    constexpr detail::pattern_plan const& patterns() const { return cuts_.patterns; }
 
     /// How many kinds of target tensors there are.
     constexpr std::size_t size() const { return counts_.size(); }
@@ -83,13 +72,13 @@ public:
     ///
     /// \pre `for_each` has named it
     constexpr detail::relay_tree tree(std::uint32_t number) const {
-        return relays_.trees()[number];
+        return cuts_.relays.trees()[number];
     }
 
     /// What sources send, by who could send it.
     constexpr std::vector<detail::shared_load> loads() const {
-        return detail::giver_class_finder(problem_, options_, sources_, targets_, patterns_,
-                                          &relays_)
+        return detail::giver_class_finder(problem_, options_, cuts_.sources, cuts_.targets,
+                                          cuts_.patterns, &cuts_.relays)
             .find()
             .loads;
     }
@@ -104,7 +93,7 @@ public:
             holder_t const taker = options_.process_of(target.shards.holder(place.target_shard));
             if (source == detail::zero_source)
                 return;
-            detail::shard_index const& index = sources_.of(source);
+            detail::shard_index const& index = cuts_.sources.of(source);
             std::vector<holder_t> givers; // one that has them twice is one
             for (std::size_t i = 0; i < index.replicas(place.source_box); ++i)
                 givers.push_back(options_.process_of(problem_.sources[source].shards.holder(
@@ -122,7 +111,7 @@ public:
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& place, index_t bytes) {
             holder_t const taker =
                 options_.process_of(problem_.targets[t].shards.holder(place.target_shard));
-            if (auto const relayed = relays_.find(t, place))
+            if (auto const relayed = cuts_.relays.find(t, place))
                 visit(relayed_flow(*relayed, taker, bytes, place.is_rest));
             else
                 visit(
@@ -147,7 +136,7 @@ private:
         if (source == detail::zero_source || options_.shared_sources)
             return taker;
         return options_.process_of(
-            problem_.sources[source].shards.holder(givers_(patterns_, t, cut).shard));
+            problem_.sources[source].shards.holder(cuts_.givers(cuts_.patterns, t, cut).shard));
     }
 
     /// A flow of a tree: from the taker that passes it on, unless it is the first.
@@ -167,18 +156,18 @@ private:
         detail::key_id const source = problem_.targets[t].pieces->source(piece);
         return source == detail::zero_source
                    ? 0
-                   : std::uint64_t{source_places_[sources_.kinds().spread(source)]} + 1;
+                   : std::uint64_t{source_places_[cuts_.sources.kinds().spread(source)]} + 1;
     }
 
     /// Calls `visit(number)` for all that decides what filling a target tensor costs whom.
     constexpr void visit_key(std::uint32_t t, auto&& visit) const {
-        bool const is_balanced = patterns_.givers.has(t);
-        visit(patterns_.pattern_of[t]);
-        visit(target_places_[targets_.spread(t)]);
-        visit(turns_.first(t));
+        bool const is_balanced = cuts_.patterns.givers.has(t);
+        visit(cuts_.patterns.pattern_of[t]);
+        visit(target_places_[cuts_.targets.spread(t)]);
+        visit(cuts_.turns.first(t));
         visit(is_balanced);
         for (std::size_t i = 0; is_balanced && i < pattern_of(t).size(); ++i)
-            visit(patterns_.replica(t, i));
+            visit(cuts_.patterns.replica(t, i));
         for (std::size_t i = 0; i < problem_.targets[t].pieces->size(); ++i) {
             visit(place_of_source(t, i));
             visit(static_cast<std::uint64_t>(bits(wire_dtype(problem_, t, i))));
@@ -192,18 +181,12 @@ private:
     }
 
     constexpr detail::placed_pattern const& pattern_of(std::uint32_t t) const {
-        return patterns_.patterns[patterns_.pattern_of[t]];
+        return cuts_.patterns.patterns[cuts_.patterns.pattern_of[t]];
     }
 
     detail::plan_problem const& problem_;
     plan_options options_;
-    detail::source_indices sources_;
-    detail::shard_kinds targets_;
-    bool is_balanced_;
-    detail::target_turns turns_;
-    detail::giver_finder givers_;
-    mutable detail::relay_finder relays_; ///< remembers what it has found
-    detail::pattern_plan patterns_;
+    mutable detail::given_cuts cuts_;          ///< the finder of relays remembers what it has found
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;
     detail::equal_classes kinds_;

@@ -3,9 +3,7 @@
 #ifndef RESHARD_PLAN_MAKE_PLAN_HPP
 #define RESHARD_PLAN_MAKE_PLAN_HPP
 
-#include <reshard/plan/givers.hpp>
 #include <reshard/plan/make_patterns.hpp>
-#include <reshard/plan/relay_finder.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,8 +23,8 @@ namespace detail {
 class transfer_lister {
 public:
     constexpr transfer_lister(plan_problem const& problem, plan_scope const& scope,
-                              giver_finder const& givers, relay_finder& relays)
-        : problem_(problem), scope_(scope), givers_(givers), relays_(relays) {}
+                              given_cuts& cuts)
+        : problem_(problem), scope_(scope), givers_(cuts.givers), relays_(cuts.relays) {}
 
     constexpr plan list(pattern_plan patterns) {
         count(patterns);
@@ -192,14 +190,8 @@ private:
 ///             has 217 million pairs and 955,228 transfers
 constexpr plan make_plan(detail::plan_problem const& problem, detail::plan_scope const& scope = {},
                          plan_options const& options = {}) {
-    detail::source_indices const sources(problem);
-    detail::shard_kinds const targets(problem.targets);
-    bool const is_balanced = detail::can_balance(problem, options, sources);
-    detail::target_turns const turns(problem, options, sources, targets, !is_balanced);
-    detail::giver_finder const givers(problem, options, sources, turns);
-    detail::relay_finder relays(problem, options, sources, targets, turns);
-    return detail::transfer_lister(problem, scope, givers, relays)
-        .list(detail::find_patterns(problem, scope, options, sources, targets, is_balanced));
+    detail::given_cuts cuts(problem, scope, options);
+    return detail::transfer_lister(problem, scope, cuts).list(std::move(cuts.patterns));
 }
 
 } // namespace reshard
