@@ -8,10 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <sstream>
 #include <string>
 
@@ -55,6 +57,11 @@ inline std::uint64_t space_of_numbers() {
 RESHARD_DECL process_mark this_process() {
     auto const number = static_cast<std::uint64_t>(::getpid());
     return {number, facts_of(number).started, space_of_numbers()};
+}
+
+RESHARD_DECL std::uint64_t new_token() {
+    std::random_device source;
+    return std::max<std::uint64_t>(std::uint64_t{source()} << 32 | source(), 1);
 }
 
 RESHARD_DECL bool has_ended(process_mark const& one) {
