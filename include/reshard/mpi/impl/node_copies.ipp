@@ -139,10 +139,7 @@ inline std::vector<segment_writes> segments_of(arena_state const& arena) {
     std::vector<segment_writes> all;
     int const size = arena.node.size();
     for (int i = 0; i < size; ++i) {
-        int const rank = (arena.node.rank() + i) % size;
-        auto const first = reinterpret_cast<std::uintptr_t>(arena.segments->data(rank));
-        auto const bytes = static_cast<std::uintptr_t>(arena.segments->bytes(rank));
-        all.push_back({{first, first + bytes}});
+        all.push_back({arena.segments->range((arena.node.rank() + i) % size)});
     }
     return all;
 }
@@ -157,11 +154,10 @@ RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
         data_type const dtype = bound.whole.target_dtypes[moved.target_key];
         index_vector const shape = cut_of(bound.whole, moved).extent;
         auto const* const data =
-            static_cast<std::byte const*>(end.data) + end.place.offset * bits(dtype) / 8;
+            static_cast<std::byte const*>(end.data) + byte_place_of(end.place.offset, dtype).bytes;
         address_range const range = addresses({data, dtype, shape, end.place.strides});
-        auto const at = std::ranges::find_if(all, [&](segment_writes const& one) {
-            return range.begin >= one.segment.begin && range.end <= one.segment.end;
-        });
+        auto const at = std::ranges::find_if(
+            all, [&](segment_writes const& one) { return one.segment.contains(range); });
         if (at != all.end() && !range.empty())
             at->add(range, element_count(shape) * bits(dtype) / 8);
     };
