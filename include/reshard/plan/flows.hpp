@@ -93,14 +93,9 @@ public:
             holder_t const taker = options_.process_of(target.shards.holder(place.target_shard));
             if (source == detail::zero_source)
                 return;
-            detail::shard_index const& index = cuts_.sources.of(source);
-            std::vector<holder_t> givers; // one that has them twice is one
-            for (std::size_t i = 0; i < index.replicas(place.source_box); ++i)
-                givers.push_back(options_.process_of(problem_.sources[source].shards.holder(
-                    index.replica(place.source_box, i).shard)));
-            std::sort(givers.begin(), givers.end());
-            givers.erase(std::unique(givers.begin(), givers.end()), givers.end());
-            for (holder_t const giver : givers)
+            auto const process_of = [&](holder_t holder) { return options_.process_of(holder); };
+            for (holder_t const giver :
+                 cuts_.sources.givers_of(source, place.source_box, process_of))
                 visit(detail::flow{giver, taker, bytes});
         });
     }

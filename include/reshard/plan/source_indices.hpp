@@ -196,6 +196,19 @@ public:
 
     constexpr shard_kinds const& kinds() const { return kinds_; }
 
+    /// What `number_of(holder)` is of those that hold a box of a source, ascending and each once.
+    constexpr std::vector<holder_t> givers_of(key_id source, std::uint32_t box,
+                                              auto&& number_of) const {
+        std::vector<holder_t> givers;
+        shard_index const& index = of(source);
+        for (std::size_t i = 0; i < index.replicas(box); ++i)
+            givers.push_back(
+                number_of(problem_.sources[source].shards.holder(index.replica(box, i).shard)));
+        std::sort(givers.begin(), givers.end());
+        givers.erase(std::unique(givers.begin(), givers.end()), givers.end());
+        return givers;
+    }
+
     /// True where there is a choice of who gives.
     constexpr bool have_replicas() const {
         return std::any_of(indices_.begin(), indices_.end(),

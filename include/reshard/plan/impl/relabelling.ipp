@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -111,15 +112,9 @@ public:
         }
     }
 
-    /// Who has it; one that has it twice is one.
-    void find_givers(common_part const& one, std::vector<holder_t>& givers) const {
-        shard_index const& index = sources_.of(one.source);
-        tensor_shards const& shards = problem_.sources[one.source].shards;
-        givers.clear();
-        for (std::size_t i = 0; i < index.replicas(one.box); ++i)
-            givers.push_back(shards.holder(index.replica(one.box, i).shard));
-        std::ranges::sort(givers);
-        givers.erase(std::ranges::unique(givers).begin(), givers.end());
+    /// Who has it, each once.
+    std::vector<holder_t> givers_of(common_part const& one) const {
+        return sources_.givers_of(one.source, one.box, std::identity());
     }
 
 private:
@@ -236,13 +231,11 @@ inline kept_gains kept_gains_of(plan_problem const& problem, alike_holders const
             all.push_back(more);
     };
     overlap_finder const overlaps(problem);
-    std::vector<holder_t> givers;
     overlaps.for_each([&](common_part const& one) {
         result.wanted = checked_add(result.wanted, one.bytes, "all bytes");
         if (one.source == zero_source || one.bytes == 0 || !ranks.represents(one.rank))
             return;
-        overlaps.find_givers(one, givers);
-        for (holder_t const giver : givers)
+        for (holder_t const giver : overlaps.givers_of(one))
             add(giver, one);
     });
     result.gains = summed(all, processes.members.size());
