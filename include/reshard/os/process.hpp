@@ -32,7 +32,7 @@ RESHARD_DECL std::uint64_t new_token();
 
 /// True where a process has certainly ended, also where its parent has not asked yet. One of
 /// another space of numbers, which cannot be seen, has not.
-RESHARD_DECL bool has_ended(process_mark const& one);
+RESHARD_DECL bool has_ended(process_mark const& mark);
 
 } // namespace reshard::detail
 

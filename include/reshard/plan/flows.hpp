@@ -197,9 +197,9 @@ private:
 constexpr plan_cost cost_of(plan_flows const& flows, holder_t processes) {
     detail::cost_counter counter(processes);
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](detail::flow one) {
-            one.count = flows.count(kind);
-            counter.add(one);
+        flows.for_each(kind, [&](detail::flow flow) {
+            flow.count = flows.count(kind);
+            counter.add(flow);
         });
     return std::move(counter).cost();
 }

@@ -193,7 +193,7 @@ private:
         placed_pattern const& cuts = pattern_of(result_.examples[group]);
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
             possible_givers const possible = lists_.of(result_.examples[group], cuts.place(i));
-            class_cut one{class_cut::no_load, group, i,
+            class_cut cut{class_cut::no_load, group, i,
                           static_cast<std::uint32_t>(result_.replicas.size()),
                           wire_bytes(problem_, result_.examples[group], cuts.place(i).piece,
                                      element_count(cuts.geometry().extent(i)))};
@@ -201,14 +201,14 @@ private:
                 result_.replicas.push_back(giver.replica);
             if (possible.givers.empty() || possible.has_taker ||
                 (relays_ && relays_->is_passed_on(result_.examples[group], cuts.place(i)))) {
-                one.shares.push_back({result_.counts[group], possible.givers.empty()
+                cut.shares.push_back({result_.counts[group], possible.givers.empty()
                                                                  ? std::uint16_t{0}
                                                                  : possible.givers[0].replica});
             } else {
-                one.load = load_of(result_.examples[group], cuts.place(i), possible);
-                result_.loads[one.load].bytes += one.bytes * result_.counts[group];
+                cut.load = load_of(result_.examples[group], cuts.place(i), possible);
+                result_.loads[cut.load].bytes += cut.bytes * result_.counts[group];
             }
-            result_.cuts.push_back(std::move(one));
+            result_.cuts.push_back(std::move(cut));
         }
     }
 

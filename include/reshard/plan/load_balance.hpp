@@ -112,12 +112,12 @@ constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
     for (std::size_t i = 0; i < order.size(); ++i)
         place[order[i]] = i;
     std::vector<index_t> confined(order.size() + 1, 0);
-    for (shared_load const& one : loads) {
+    for (shared_load const& load : loads) {
         std::size_t last = 0;
-        for (holder_t const sender : one.senders)
+        for (holder_t const sender : load.senders)
             last = std::max(last, place[vessel_of(sender)]);
-        if (counts(one))
-            confined[last] += one.bytes;
+        if (counts(load))
+            confined[last] += load.bytes;
     }
     busiest_load result{order.empty() ? 0 : levels[order[0]], 0};
     index_t sum = 0, vessels = 0;
@@ -139,7 +139,7 @@ constexpr busiest_load busiest_sender(std::vector<index_t> const& sent,
 constexpr busiest_load busiest_link(std::vector<index_t> const& left,
                                     std::vector<shared_load> const& loads, holder_t per_node) {
     return busiest_of(
-        left, loads, [](shared_load const& one) { return one.leaves_node; },
+        left, loads, [](shared_load const& load) { return load.leaves_node; },
         [&](holder_t process) { return process / per_node; });
 }
 
@@ -159,8 +159,8 @@ public:
           sent_(processes, 0),
           left_(node_of(processes + per_node_ - 1), 0),
           prices_(left_.size(), 0) {
-        for (shared_load const& one : loads_)
-            shares_.push_back(std::vector<index_t>(one.senders.size(), 0));
+        for (shared_load const& load : loads_)
+            shares_.push_back(std::vector<index_t>(load.senders.size(), 0));
         if (per_node_ > 1)
             level_links();
         level_senders();
@@ -183,8 +183,8 @@ private:
     /// Passes over all loads; of many loads fewer, so that nobody waits for the last thousandth.
     constexpr int most_sweeps() const {
         std::size_t edges = 1;
-        for (shared_load const& one : loads_)
-            edges += one.senders.size();
+        for (shared_load const& load : loads_)
+            edges += load.senders.size();
         return static_cast<int>(
             std::clamp<std::size_t>((std::size_t{1} << 22) / edges, 4, per_node_ > 1 ? 256 : 64));
     }

@@ -34,8 +34,8 @@ public:
         result_.source_dtypes = std::move(patterns.source_dtypes);
         result_.target_dtypes = std::move(patterns.target_dtypes);
         result_.pattern_of = std::move(patterns.pattern_of);
-        for (placed_pattern& one : patterns.patterns)
-            result_.patterns.push_back(std::move(one).geometry());
+        for (placed_pattern& cuts : patterns.patterns)
+            result_.patterns.push_back(std::move(cuts).geometry());
         return std::move(result_);
     }
 
@@ -148,10 +148,10 @@ private:
             result_.transfers[first + i] = listed[order[i]];
         }
         auto const relays = result_.relays.begin() + static_cast<std::ptrdiff_t>(first_relay);
-        for (auto one = relays; one != result_.relays.end(); ++one) {
-            one->transfer = place[one->transfer - first];
-            if (one->input != relay::no_input)
-                one->input = place[one->input - first];
+        for (auto step = relays; step != result_.relays.end(); ++step) {
+            step->transfer = place[step->transfer - first];
+            if (step->input != relay::no_input)
+                step->input = place[step->input - first];
         }
         std::sort(relays, result_.relays.end(),
                   [](relay const& a, relay const& b) { return a.transfer < b.transfer; });

@@ -110,9 +110,9 @@ private:
         last_ = order_of(places_.back(), geometry_.target_offset(size() - 1));
     }
 
-    constexpr void assign(std::uint32_t i, placed_cut const& one) {
-        geometry_.assign(i, one.geometry);
-        places_[i] = one.at;
+    constexpr void assign(std::uint32_t i, placed_cut const& placed) {
+        geometry_.assign(i, placed.geometry);
+        places_[i] = placed.at;
     }
 
     static constexpr pattern_order order_of(cut_place const& place,
@@ -172,10 +172,10 @@ public:
 
     /// \pre `has(tensor)`, which is not alone, and it has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
-        member const& one = members_[tensor];
-        std::size_t const place = first_cut_[one.group] + cut;
+        member const& numbered = members_[tensor];
+        std::size_t const place = first_cut_[numbered.group] + cut;
         std::size_t i = place == 0 ? 0 : ends_[place - 1];
-        while (shares_[i].end <= one.number)
+        while (shares_[i].end <= numbered.number)
             ++i;
         return shares_[i].replica;
     }
@@ -222,8 +222,8 @@ struct pattern_plan {
         std::size_t sum = givers.bytes() + source_dtypes.capacity() * sizeof(data_type) +
                           target_dtypes.capacity() * sizeof(data_type) +
                           pattern_of.capacity() * sizeof(std::uint32_t);
-        for (placed_pattern const& one : patterns)
-            sum += one.bytes();
+        for (placed_pattern const& cuts : patterns)
+            sum += cuts.bytes();
         return sum;
     }
 };

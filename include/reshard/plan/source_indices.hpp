@@ -60,9 +60,9 @@ private:
             return;
         std::vector<slot> const before =
             std::exchange(slots_, std::vector<slot>(2 * slots_.size()));
-        for (slot const& one : before)
-            if (one.number != none)
-                find(one.digest, [](std::uint32_t) { return false; }) = one;
+        for (slot const& known : before)
+            if (known.number != none)
+                find(known.digest, [](std::uint32_t) { return false; }) = known;
     }
 
     constexpr std::size_t mask() const { return slots_.size() - 1; }
@@ -124,9 +124,9 @@ public:
     constexpr explicit shard_kinds(std::vector<Side> const& sides) {
         find_spreads(sides);
         std::vector<std::uint64_t> digests;
-        for (tensor_shards const& one : spreads_) {
+        for (tensor_shards const& shards : spreads_) {
             hasher digest;
-            one.add_geometry(digest);
+            shards.add_geometry(digest);
             digests.push_back(digest.value());
         }
         kinds_ = classify(digests, [&](std::uint32_t a, std::uint32_t b) {
@@ -212,7 +212,7 @@ public:
     /// True where there is a choice of who gives.
     constexpr bool have_replicas() const {
         return std::any_of(indices_.begin(), indices_.end(),
-                           [](shard_index const& one) { return one.most_replicas() > 1; });
+                           [](shard_index const& index) { return index.most_replicas() > 1; });
     }
 
 private:

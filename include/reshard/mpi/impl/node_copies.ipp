@@ -48,9 +48,9 @@ public:
     std::vector<bound_copy> copies() && {
         std::vector<bound_copy> sorted = joined_panels();
         join_blocks(std::span(small_pushes_), copies_, &affine_copy::source_strides,
-                    [](bound_copy const& one) { return one.source; });
+                    [](bound_copy const& copy) { return copy.source; });
         join_blocks(std::span(small_pulls_), copies_, &affine_copy::target_strides,
-                    [](bound_copy const& one) { return one.target; });
+                    [](bound_copy const& copy) { return copy.target; });
         for (auto* const small : {&small_pushes_, &small_pulls_}) {
             if (sorted.empty())
                 sorted.swap(*small);
@@ -157,7 +157,7 @@ RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
             static_cast<std::byte const*>(end.data) + byte_place_of(end.place.offset, dtype).bytes;
         address_range const range = addresses({data, dtype, shape, end.place.strides});
         auto const at = std::ranges::find_if(
-            all, [&](segment_writes const& one) { return one.segment.contains(range); });
+            all, [&](segment_writes const& writes) { return writes.segment.contains(range); });
         if (at != all.end() && !range.empty())
             at->add(range, element_count(shape) * bits(dtype) / 8);
     };
@@ -173,9 +173,10 @@ RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
 }
 
 RESHARD_DECL void prefault(std::vector<segment_writes> const& all) {
-    for (segment_writes const& one : all)
-        if (one.is_dense())
-            populate(reinterpret_cast<void*>(one.hull.begin), one.hull.end - one.hull.begin);
+    for (segment_writes const& writes : all)
+        if (writes.is_dense())
+            populate(reinterpret_cast<void*>(writes.hull.begin),
+                     writes.hull.end - writes.hull.begin);
 }
 
 } // namespace reshard::detail
