@@ -53,24 +53,31 @@ inline index_t extent_product(index_vector const& shape) {
     return product;
 }
 
-/// What the shard's memory must be: row-major, packed.
-inline std::vector<std::byte> content_of(shard_descriptor const& shard) {
+/// What the shard's memory must be, row-major and packed, where element `i` of its region has the
+/// bits `bits_at(i)`.
+std::vector<std::byte> content_of(shard_descriptor const& shard, auto&& bits_at) {
     index_t const first = shard.flat ? shard.flat->begin : 0;
     index_t const last = shard.flat ? shard.flat->end : extent_product(shard.region.shape);
     auto const width = static_cast<std::size_t>(bits(shard.dtype));
     std::vector<std::byte> bytes;
     bytes.reserve((static_cast<std::size_t>(last - first) * width + 7) / 8);
-    for (index_t i = first; i < last; ++i) {
-        index_t rest = i, index = 0, step = 1;
+    for (index_t i = first; i < last; ++i)
+        append_bits(bytes, static_cast<std::size_t>(i - first) * width, bits(shard.dtype),
+                    bits_at(i));
+    return bytes;
+}
+
+/// The same where elements are those of `element_bits`.
+inline std::vector<std::byte> content_of(shard_descriptor const& shard) {
+    return content_of(shard, [&](index_t rest) {
+        index_t index = 0, step = 1;
         for (std::size_t axis = shard.global_shape.size(); axis-- > 0;) {
             index += step * (shard.region.offset[axis] + rest % shard.region.shape[axis]);
             rest /= shard.region.shape[axis];
             step *= shard.global_shape[axis];
         }
-        append_bits(bytes, static_cast<std::size_t>(i - first) * width, bits(shard.dtype),
-                    element_bits(shard.key, index, shard.dtype));
-    }
-    return bytes;
+        return element_bits(shard.key, index, shard.dtype);
+    });
 }
 
 /// The shards of one rank and their memory.

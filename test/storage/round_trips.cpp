@@ -122,17 +122,11 @@ index_t source_index(shard_descriptor const& shard, index_t element) {
 
 /// What the memory of a shard of a tensor of `transpose_all` must be.
 std::vector<std::byte> transposed_content_of(shard_descriptor const& shard) {
-    index_t const first = shard.flat ? shard.flat->begin : 0;
-    index_t const last = shard.flat ? shard.flat->end : extent_product(shard.region.shape);
     data_type const before = narrower(shard.dtype);
-    int const width = bits(shard.dtype);
-    std::vector<std::byte> bytes;
-    for (index_t i = first; i < last; ++i)
-        append_bits(
-            bytes, static_cast<std::size_t>((i - first) * width), width,
-            widened(element_bits(shard.key.substr(prefix.size()), source_index(shard, i), before),
-                    before));
-    return bytes;
+    return content_of(shard, [&](index_t i) {
+        return widened(
+            element_bits(shard.key.substr(prefix.size()), source_index(shard, i), before), before);
+    });
 }
 
 enum class spread { rows, columns, blocks, uneven, replicated, in_turn, flat, edges };

@@ -53,7 +53,7 @@ struct port_content {
 
 /// What stands in front of the content.
 struct port_head {
-    std::uint64_t token = 0; ///< differs between any two sources
+    std::uint64_t token = 0; ///< as `new_token` gives it: zeros are a block without a source
     std::uint64_t begun =
         0; ///< the last version that was begun; it changes while the file is there
     std::uint64_t bytes = 0; ///< of the content
@@ -63,9 +63,6 @@ struct port_head {
         visit(self.token, self.begun, self.bytes, self.digest);
     }
 };
-
-/// A number that no other source has.
-RESHARD_DECL std::uint64_t new_token();
 
 /// The head of a port file; nothing where there is no file.
 ///

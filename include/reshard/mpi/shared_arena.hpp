@@ -10,6 +10,7 @@
 #include <reshard/os/arena_resource.hpp>
 #include <reshard/os/shared_segment.hpp>
 #include <reshard/os/yielding_barrier.hpp>
+#include <reshard/tensor/view.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -63,10 +64,8 @@ public:
     }
 
     /// The memory of a rank of the node.
-    ///
-    /// \par Units bytes
     std::byte* data(int rank) const;
-    index_t bytes(int rank) const;
+    address_range range(int rank) const;
 
     barrier_state& barrier() const;
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 /// \file
 /// The bytes of files, by position: whole reads and writes, or an error.
@@ -114,6 +115,15 @@ private:
     std::filesystem::path path_;
     file_descriptor file_;
 };
+
+/// Gives `source` the name `target`; returns 0 or what the system says.
+RESHARD_DECL int try_rename(std::filesystem::path const& source,
+                            std::filesystem::path const& target);
+
+/// Writes a file that others see as a whole, in the place of one that is there.
+///
+/// \throws error with errc::io, naming the file, or the one beside it that is to take its place
+RESHARD_DECL output_file put_file(std::filesystem::path const& path, std::string_view text);
 
 } // namespace reshard::detail
 

@@ -32,9 +32,12 @@ struct process_mark {
 
 RESHARD_DECL process_mark this_process();
 
+/// A number that no other call gives, in any process; not 0.
+RESHARD_DECL std::uint64_t new_token();
+
 /// True where a process has certainly ended, also where its parent has not asked yet. One of
 /// another space of numbers, which cannot be seen, has not.
-RESHARD_DECL bool has_ended(process_mark const& one);
+RESHARD_DECL bool has_ended(process_mark const& mark);
 
 /// A number of seconds in a sentence: `10 s`, `0.5 s`.
 inline std::string seconds_text(double seconds) {

@@ -5,9 +5,7 @@
 
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/giver_classes.hpp>
-#include <reshard/plan/givers.hpp>
 #include <reshard/plan/make_patterns.hpp>
-#include <reshard/plan/relay_finder.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,23 +23,12 @@ namespace detail {
 /// Which of the shards of one side are held alike: the same boxes by the same holders. By spread.
 constexpr std::vector<std::uint32_t> held_alike(shard_kinds const& kinds) {
     auto const& spreads = kinds.spreads();
-    std::vector<std::uint64_t> digests;
-    for (std::uint32_t i = 0; i < spreads.size(); ++i) {
-        hasher digest;
-        digest.add(std::uint64_t{kinds.kind(i)});
-        for (std::size_t shard = 0; spreads[i] && shard < spreads[i].size(); ++shard)
-            digest.add(std::uint64_t{spreads[i].holder(shard)});
-        digests.push_back(digest.value());
-    }
-    auto const same = [&](std::uint32_t a, std::uint32_t b) {
-        if (kinds.kind(a) != kinds.kind(b))
-            return false;
-        for (std::size_t shard = 0; spreads[a] && shard < spreads[a].size(); ++shard)
-            if (spreads[a].holder(shard) != spreads[b].holder(shard))
-                return false;
-        return true;
+    auto const visit_key = [&](std::uint32_t spread, auto&& visit) {
+        visit(kinds.kind(spread));
+        for (std::size_t shard = 0; spreads[spread] && shard < spreads[spread].size(); ++shard)
+            visit(spreads[spread].holder(shard));
     };
-    return classify(digests, same).class_of;
+    return classify_by_key(spreads.size(), visit_key).class_of;
 }
 
 } // namespace detail
@@ -58,31 +45,19 @@ public:
                                   plan_options const& options = {})
         : problem_(problem),
           options_(options),
-          sources_(problem),
-          targets_(problem.targets),
-          is_balanced_(detail::can_balance(problem, options_, sources_)),
-          turns_(problem, options_, sources_, targets_, !is_balanced_),
-          givers_(problem, options_, sources_, turns_),
-          relays_(problem, options_, sources_, targets_, turns_),
-          patterns_(detail::find_patterns(problem, {}, options_, sources_, targets_, is_balanced_)),
-          source_places_(detail::held_alike(sources_.kinds())),
-          target_places_(detail::held_alike(targets_)) {
-        std::vector<std::uint64_t> digests;
-        for (std::uint32_t t = 0; t < problem.targets.size(); ++t)
-            digests.push_back(digest_of(t));
-        kinds_ = detail::classify(digests,
-                                  [&](std::uint32_t a, std::uint32_t b) { return alike(a, b); });
+          cuts_(problem, {}, options_),
+          source_places_(detail::held_alike(cuts_.sources.kinds())),
+          target_places_(detail::held_alike(cuts_.targets)) {
+        kinds_ = detail::classify_by_key(
+            problem.targets.size(), [&](std::uint32_t t, auto&& visit) { visit_key(t, visit); });
         counts_ = std::vector<index_t>(kinds_.representative.size(), 0);
         for (std::uint32_t const kind : kinds_.class_of)
             ++counts_[kind];
     }
 
-    plan_flows(plan_flows const&) = delete; // its parts refer to one another
-    plan_flows& operator=(plan_flows const&) = delete;
-
     constexpr detail::plan_problem const& problem() const { return problem_; }
     constexpr plan_options const& options() const { return options_; }
-    constexpr detail::pattern_plan const& patterns() const { return patterns_; }
+    constexpr detail::pattern_plan const& patterns() const { return cuts_.patterns; }
 
     /// How many kinds of target tensors there are.
     constexpr std::size_t size() const { return counts_.size(); }
@@ -97,13 +72,13 @@ public:
     ///
     /// \pre `for_each` has named it
     constexpr detail::relay_tree tree(std::uint32_t number) const {
-        return relays_.trees()[number];
+        return cuts_.relays.trees()[number];
     }
 
     /// What sources send, by who could send it.
     constexpr std::vector<detail::shared_load> loads() const {
-        return detail::giver_class_finder(problem_, options_, sources_, targets_, patterns_,
-                                          &relays_)
+        return detail::giver_class_finder(problem_, options_, cuts_.sources, cuts_.targets,
+                                          cuts_.patterns, &cuts_.relays)
             .find()
             .loads;
     }
@@ -118,14 +93,9 @@ public:
             holder_t const taker = options_.process_of(target.shards.holder(place.target_shard));
             if (source == detail::zero_source)
                 return;
-            detail::shard_index const& index = sources_.of(source);
-            std::vector<holder_t> givers; // one that has them twice is one
-            for (std::size_t i = 0; i < index.replicas(place.source_box); ++i)
-                givers.push_back(options_.process_of(problem_.sources[source].shards.holder(
-                    index.replica(place.source_box, i).shard)));
-            std::sort(givers.begin(), givers.end());
-            givers.erase(std::unique(givers.begin(), givers.end()), givers.end());
-            for (holder_t const giver : givers)
+            auto const process_of = [&](holder_t holder) { return options_.process_of(holder); };
+            for (holder_t const giver :
+                 cuts_.sources.givers_of(source, place.source_box, process_of))
                 visit(detail::flow{giver, taker, bytes});
         });
     }
@@ -136,7 +106,7 @@ public:
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& place, index_t bytes) {
             holder_t const taker =
                 options_.process_of(problem_.targets[t].shards.holder(place.target_shard));
-            if (auto const relayed = relays_.find(t, place))
+            if (auto const relayed = cuts_.relays.find(t, place))
                 visit(relayed_flow(*relayed, taker, bytes, place.is_rest));
             else
                 visit(
@@ -161,7 +131,7 @@ private:
         if (source == detail::zero_source || options_.shared_sources)
             return taker;
         return options_.process_of(
-            problem_.sources[source].shards.holder(givers_(patterns_, t, cut).shard));
+            problem_.sources[source].shards.holder(cuts_.givers(cuts_.patterns, t, cut).shard));
     }
 
     /// A flow of a tree: from the taker that passes it on, unless it is the first.
@@ -176,87 +146,42 @@ private:
                 at.place};
     }
 
-    constexpr data_type wire(std::uint32_t t, std::size_t piece) const {
-        detail::key_id const source = problem_.targets[t].pieces->source(piece);
-        data_type const target = problem_.targets[t].dtype;
-        return source == detail::zero_source
-                   ? target
-                   : detail::wire_dtype(problem_.sources[source].dtype, target);
-    }
-
     /// Who holds a source how; 0 is nobody, of zeros.
     constexpr std::uint64_t place_of_source(std::uint32_t t, std::size_t piece) const {
         detail::key_id const source = problem_.targets[t].pieces->source(piece);
         return source == detail::zero_source
                    ? 0
-                   : std::uint64_t{source_places_[sources_.kinds().spread(source)]} + 1;
+                   : std::uint64_t{source_places_[cuts_.sources.kinds().spread(source)]} + 1;
     }
 
-    constexpr std::uint64_t digest_of(std::uint32_t t) const {
-        detail::hasher digest;
-        digest.add(std::uint64_t{patterns_.pattern_of[t]});
-        digest.add(std::uint64_t{target_places_[targets_.spread(t)]});
-        for_each_choice(t, [&](std::uint32_t choice) { digest.add(std::uint64_t{choice}); });
-        for (std::size_t i = 0; i < pieces_of(t); ++i) {
-            digest.add(place_of_source(t, i));
-            digest.add(static_cast<std::uint64_t>(bits(wire(t, i))));
-            digest.add(std::uint64_t{is_wire_type(t, i)});
+    /// Calls `visit(number)` for all that decides what filling a target tensor costs whom.
+    constexpr void visit_key(std::uint32_t t, auto&& visit) const {
+        bool const is_balanced = cuts_.patterns.givers.has(t);
+        visit(cuts_.patterns.pattern_of[t]);
+        visit(target_places_[cuts_.targets.spread(t)]);
+        visit(cuts_.turns.first(t));
+        visit(is_balanced);
+        for (std::size_t i = 0; is_balanced && i < pattern_of(t).size(); ++i)
+            visit(cuts_.patterns.replica(t, i));
+        for (std::size_t i = 0; i < problem_.targets[t].pieces->size(); ++i) {
+            visit(place_of_source(t, i));
+            visit(static_cast<std::uint64_t>(bits(wire_dtype(problem_, t, i))));
+            visit(is_wire_type(t, i));
         }
-        return digest.value();
-    }
-
-    constexpr bool alike(std::uint32_t a, std::uint32_t b) const {
-        if (patterns_.pattern_of[a] != patterns_.pattern_of[b] ||
-            target_places_[targets_.spread(a)] != target_places_[targets_.spread(b)] ||
-            pieces_of(a) != pieces_of(b) || !same_choices(a, b))
-            return false;
-        for (std::size_t i = 0; i < pieces_of(a); ++i)
-            if (place_of_source(a, i) != place_of_source(b, i) ||
-                bits(wire(a, i)) != bits(wire(b, i)) || is_wire_type(a, i) != is_wire_type(b, i))
-                return false;
-        return true;
     }
 
     /// Nothing else may be passed on; without relays, tensors do not differ in it.
     constexpr bool is_wire_type(std::uint32_t t, std::size_t piece) const {
-        return !options_.relays || wire(t, piece) == problem_.targets[t].dtype;
-    }
-
-    /// What givers of a tensor depend on beside who holds it.
-    constexpr void for_each_choice(std::uint32_t t, auto&& visit) const {
-        visit(turns_.first(t));
-        for (std::size_t i = 0; patterns_.givers.has(t) && i < pattern_of(t).size(); ++i)
-            visit(std::uint32_t{patterns_.replica(t, i)});
-    }
-
-    /// \pre the tensors have one pattern
-    constexpr bool same_choices(std::uint32_t a, std::uint32_t b) const {
-        detail::giver_table const& givers = patterns_.givers;
-        if (turns_.first(a) != turns_.first(b) || givers.has(a) != givers.has(b))
-            return false;
-        for (std::size_t i = 0; givers.has(a) && i < pattern_of(a).size(); ++i)
-            if (patterns_.replica(a, i) != patterns_.replica(b, i))
-                return false;
-        return true;
+        return !options_.relays || wire_dtype(problem_, t, piece) == problem_.targets[t].dtype;
     }
 
     constexpr detail::placed_pattern const& pattern_of(std::uint32_t t) const {
-        return patterns_.patterns[patterns_.pattern_of[t]];
-    }
-
-    constexpr std::size_t pieces_of(std::uint32_t t) const {
-        return problem_.targets[t].pieces->size();
+        return cuts_.patterns.patterns[cuts_.patterns.pattern_of[t]];
     }
 
     detail::plan_problem const& problem_;
     plan_options options_;
-    detail::source_indices sources_;
-    detail::shard_kinds targets_;
-    bool is_balanced_;
-    detail::target_turns turns_;
-    detail::giver_finder givers_;
-    mutable detail::relay_finder relays_; ///< remembers what it has found
-    detail::pattern_plan patterns_;
+    mutable detail::given_cuts cuts_;          ///< the finder of relays remembers what it has found
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;
     detail::equal_classes kinds_;
@@ -272,9 +197,9 @@ private:
 constexpr plan_cost cost_of(plan_flows const& flows, holder_t processes) {
     detail::cost_counter counter(processes);
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](detail::flow one) {
-            one.count = flows.count(kind);
-            counter.add(one);
+        flows.for_each(kind, [&](detail::flow flow) {
+            flow.count = flows.count(kind);
+            counter.add(flow);
         });
     return std::move(counter).cost();
 }

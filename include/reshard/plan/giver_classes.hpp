@@ -60,12 +60,10 @@ public:
         if (own != all.end() && own->process == taker)
             return {{*own}, true, false};
         if (options_.processes_per_node > 1) {
-            auto const node = [&](holder_t process) {
-                return process / options_.processes_per_node;
-            };
             std::vector<box_giver> near;
-            std::copy_if(all.begin(), all.end(), std::back_inserter(near),
-                         [&](box_giver const& one) { return node(one.process) == node(taker); });
+            std::ranges::copy_if(all, std::back_inserter(near), [&](box_giver const& giver) {
+                return options_.node_of(giver.process) == options_.node_of(taker);
+            });
             if (!near.empty())
                 return {std::move(near), false, false};
         }
@@ -160,47 +158,28 @@ private:
         return patterns_.patterns[patterns_.pattern_of[tensor]];
     }
 
-    constexpr std::size_t pieces_of(std::uint32_t tensor) const {
-        return pattern_of(tensor).size() == 0 ? 0 : problem_.targets[tensor].pieces->size();
-    }
-
-    /// What decides who could give a piece, and its bytes.
-    constexpr std::uint64_t piece_key(std::uint32_t tensor, std::size_t piece) const {
-        key_id const source = problem_.targets[tensor].pieces->source(piece);
-        return source == zero_source
-                   ? no_spread
-                   : std::uint64_t{sources_.kinds().spread(source)} << 8 |
-                         static_cast<std::uint64_t>(problem_.sources[source].dtype);
-    }
-
-    constexpr std::uint64_t digest_of(std::uint32_t tensor) const {
-        std::uint64_t digest =
-            std::uint64_t{patterns_.pattern_of[tensor]} << 32 | targets_.spread(tensor);
-        for (std::size_t i = 0; i < pieces_of(tensor); ++i)
-            digest = (digest ^ piece_key(tensor, i)) * 0x9e3779b97f4a7c15;
-        return digest ^ digest >> 32;
-    }
-
-    constexpr bool same_class(std::uint32_t a, std::uint32_t b) const {
-        if (patterns_.pattern_of[a] != patterns_.pattern_of[b])
-            return false;
-        std::size_t const pieces = pieces_of(a);
-        if (pieces > 0 && (targets_.spread(a) != targets_.spread(b) ||
-                           problem_.targets[a].dtype != problem_.targets[b].dtype))
-            return false;
-        for (std::size_t i = 0; i < pieces; ++i)
-            if (piece_key(a, i) != piece_key(b, i))
-                return false;
-        return true;
+    /// Calls `visit(number)` for all that decides who could give the cuts of a tensor, and their
+    /// bytes.
+    constexpr void visit_key(std::uint32_t tensor, auto&& visit) const {
+        visit(patterns_.pattern_of[tensor]);
+        if (pattern_of(tensor).size() == 0)
+            return;
+        target_side const& target = problem_.targets[tensor];
+        visit(targets_.spread(tensor));
+        visit(static_cast<std::uint64_t>(target.dtype));
+        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
+            key_id const source = target.pieces->source(i);
+            visit(source == zero_source
+                      ? no_spread
+                      : std::uint64_t{sources_.kinds().spread(source)} << 8 |
+                            static_cast<std::uint64_t>(problem_.sources[source].dtype));
+        }
     }
 
     constexpr void find_classes() {
-        std::vector<std::uint64_t> digests;
-        digests.reserve(problem_.targets.size());
-        for (std::uint32_t tensor = 0; tensor < problem_.targets.size(); ++tensor)
-            digests.push_back(digest_of(tensor));
         equal_classes found =
-            classify(digests, [&](std::uint32_t a, std::uint32_t b) { return same_class(a, b); });
+            classify_by_key(problem_.targets.size(),
+                            [&](std::uint32_t tensor, auto&& visit) { visit_key(tensor, visit); });
         result_.examples = std::move(found.representative);
         result_.counts = std::vector<std::uint32_t>(result_.examples.size(), 0);
         result_.members.reserve(problem_.targets.size());
@@ -214,7 +193,7 @@ private:
         placed_pattern const& cuts = pattern_of(result_.examples[group]);
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
             possible_givers const possible = lists_.of(result_.examples[group], cuts.place(i));
-            class_cut one{class_cut::no_load, group, i,
+            class_cut cut{class_cut::no_load, group, i,
                           static_cast<std::uint32_t>(result_.replicas.size()),
                           wire_bytes(problem_, result_.examples[group], cuts.place(i).piece,
                                      element_count(cuts.geometry().extent(i)))};
@@ -222,14 +201,14 @@ private:
                 result_.replicas.push_back(giver.replica);
             if (possible.givers.empty() || possible.has_taker ||
                 (relays_ && relays_->is_passed_on(result_.examples[group], cuts.place(i)))) {
-                one.shares.push_back({result_.counts[group], possible.givers.empty()
+                cut.shares.push_back({result_.counts[group], possible.givers.empty()
                                                                  ? std::uint16_t{0}
                                                                  : possible.givers[0].replica});
             } else {
-                one.load = load_of(result_.examples[group], cuts.place(i), possible);
-                result_.loads[one.load].bytes += one.bytes * result_.counts[group];
+                cut.load = load_of(result_.examples[group], cuts.place(i), possible);
+                result_.loads[cut.load].bytes += cut.bytes * result_.counts[group];
             }
-            result_.cuts.push_back(std::move(one));
+            result_.cuts.push_back(std::move(cut));
         }
     }
 

@@ -109,16 +109,21 @@ private:
     std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets that are listed
 };
 
+/// The data type of a piece of a target tensor on the wire.
+constexpr data_type wire_dtype(plan_problem const& problem, std::uint32_t tensor,
+                               std::size_t piece) {
+    target_side const& target = problem.targets[tensor];
+    key_id const source = target.pieces->source(piece);
+    return source == zero_source ? target.dtype
+                                 : wire_dtype(problem.sources[source].dtype, target.dtype);
+}
+
 /// The bytes of a cut of that many elements on the wire.
 ///
 /// \par Units bytes, the last one filled up
 constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, std::size_t piece,
                              index_t elements) {
-    target_side const& target = problem.targets[tensor];
-    key_id const source = target.pieces->source(piece);
-    return byte_count(elements, source == zero_source
-                                    ? target.dtype
-                                    : wire_dtype(problem.sources[source].dtype, target.dtype));
+    return byte_count(elements, wire_dtype(problem, tensor, piece));
 }
 
 /// Says who gives.

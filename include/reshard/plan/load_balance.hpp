@@ -83,6 +83,17 @@ constexpr std::vector<index_t> dealt(std::vector<index_t> levels, index_t bytes,
     return counts;
 }
 
+/// Where the senders of each node begin, and the end of the last one's: all are together where
+/// nothing leaves a node, or each process is one.
+constexpr std::vector<std::size_t> node_bounds(shared_load const& load, holder_t per_node) {
+    std::vector<std::size_t> bounds{0};
+    for (std::size_t i = 1; load.leaves_node && per_node > 1 && i < load.senders.size(); ++i)
+        if (load.senders[i] / per_node != load.senders[i - 1] / per_node)
+            bounds.push_back(i);
+    bounds.push_back(load.senders.size());
+    return bounds;
+}
+
 /// What loads come to that only the fullest vessels may take, as the busiest one has.
 ///
 /// \param counts true for a load that goes into a vessel
@@ -101,12 +112,12 @@ constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
     for (std::size_t i = 0; i < order.size(); ++i)
         place[order[i]] = i;
     std::vector<index_t> confined(order.size() + 1, 0);
-    for (shared_load const& one : loads) {
+    for (shared_load const& load : loads) {
         std::size_t last = 0;
-        for (holder_t const sender : one.senders)
+        for (holder_t const sender : load.senders)
             last = std::max(last, place[vessel_of(sender)]);
-        if (counts(one))
-            confined[last] += one.bytes;
+        if (counts(load))
+            confined[last] += load.bytes;
     }
     busiest_load result{order.empty() ? 0 : levels[order[0]], 0};
     index_t sum = 0, vessels = 0;
@@ -128,7 +139,7 @@ constexpr busiest_load busiest_sender(std::vector<index_t> const& sent,
 constexpr busiest_load busiest_link(std::vector<index_t> const& left,
                                     std::vector<shared_load> const& loads, holder_t per_node) {
     return busiest_of(
-        left, loads, [](shared_load const& one) { return one.leaves_node; },
+        left, loads, [](shared_load const& load) { return load.leaves_node; },
         [&](holder_t process) { return process / per_node; });
 }
 
@@ -148,8 +159,8 @@ public:
           sent_(processes, 0),
           left_(node_of(processes + per_node_ - 1), 0),
           prices_(left_.size(), 0) {
-        for (shared_load const& one : loads_)
-            shares_.push_back(std::vector<index_t>(one.senders.size(), 0));
+        for (shared_load const& load : loads_)
+            shares_.push_back(std::vector<index_t>(load.senders.size(), 0));
         if (per_node_ > 1)
             level_links();
         level_senders();
@@ -172,8 +183,8 @@ private:
     /// Passes over all loads; of many loads fewer, so that nobody waits for the last thousandth.
     constexpr int most_sweeps() const {
         std::size_t edges = 1;
-        for (shared_load const& one : loads_)
-            edges += one.senders.size();
+        for (shared_load const& load : loads_)
+            edges += load.senders.size();
         return static_cast<int>(
             std::clamp<std::size_t>((std::size_t{1} << 22) / edges, 4, per_node_ > 1 ? 256 : 64));
     }
@@ -235,54 +246,36 @@ private:
             set_share(i, which, 0);
     }
 
-    /// Some senders of a load: those at these places.
-    using places = std::vector<std::size_t>;
-
     /// How full a sender is, for a load.
     constexpr index_t level_of(std::size_t i, std::size_t which) const {
         holder_t const process = loads_[i].senders[which];
         return sent_[process] + (loads_[i].leaves_node ? prices_[node_of(process)] : 0);
     }
 
-    constexpr void pour(std::size_t i, places const& at, index_t bytes) {
+    /// Into the senders from `first` up to `last`.
+    constexpr void pour(std::size_t i, std::size_t first, std::size_t last, index_t bytes) {
         std::vector<index_t> levels;
-        for (std::size_t const which : at)
+        for (std::size_t which = first; which < last; ++which)
             levels.push_back(level_of(i, which));
         std::vector<index_t> const shares = poured(levels, bytes);
-        for (std::size_t k = 0; k < at.size(); ++k)
-            set_share(i, at[k], shares[k]);
-    }
-
-    /// The senders of a load, node by node.
-    constexpr std::vector<places> by_node(std::size_t i) const {
-        std::vector<places> nodes;
-        for (std::size_t which = 0; which < loads_[i].senders.size(); ++which) {
-            if (nodes.empty() || node_of(loads_[i].senders[nodes.back().front()]) !=
-                                     node_of(loads_[i].senders[which]))
-                nodes.emplace_back();
-            nodes.back().push_back(which);
-        }
-        return nodes;
+        for (std::size_t which = first; which < last; ++which)
+            set_share(i, which, shares[which - first]);
     }
 
     constexpr void pour_into_nodes(std::size_t i) {
-        if (!loads_[i].leaves_node)
-            return pour_into_senders(i);
         take_out(i);
-        std::vector<places> const nodes = by_node(i);
+        std::vector<std::size_t> const bounds = node_bounds(loads_[i], per_node_);
         std::vector<index_t> levels;
-        for (places const& node : nodes)
-            levels.push_back(left_[node_of(loads_[i].senders[node.front()])]);
+        for (std::size_t k = 0; k + 1 < bounds.size(); ++k)
+            levels.push_back(left_[node_of(loads_[i].senders[bounds[k]])]);
         std::vector<index_t> const shares = poured(levels, loads_[i].bytes);
-        for (std::size_t k = 0; k < nodes.size(); ++k)
-            pour(i, nodes[k], shares[k]);
+        for (std::size_t k = 0; k < shares.size(); ++k)
+            pour(i, bounds[k], bounds[k + 1], shares[k]);
     }
 
     constexpr void pour_into_senders(std::size_t i) {
         take_out(i);
-        places all(loads_[i].senders.size(), 0);
-        std::iota(all.begin(), all.end(), std::size_t{0});
-        pour(i, all, loads_[i].bytes);
+        pour(i, 0, loads_[i].senders.size(), loads_[i].bytes);
     }
 
     std::vector<shared_load> loads_;

@@ -5,6 +5,8 @@
 
 #include <reshard/plan/cut_list.hpp>
 #include <reshard/plan/giver_balancer.hpp>
+#include <reshard/plan/givers.hpp>
+#include <reshard/plan/relay_finder.hpp>
 #include <reshard/plan/target_kinds.hpp>
 
 #include <algorithm>
@@ -94,16 +96,38 @@ private:
     target_kinds kinds_;
 };
 
-/// The patterns of the transfers in `scope`; where it is balanced who gives, of all transfers.
-constexpr pattern_plan find_patterns(plan_problem const& problem, plan_scope const& scope,
-                                     plan_options const& options, source_indices const& sources,
-                                     shard_kinds const& targets, bool is_balanced) {
-    if (!is_balanced)
-        return pattern_finder(problem, scope, options, sources, targets).find();
-    pattern_plan patterns = pattern_finder(problem, {}, options, sources, targets).find();
-    balance_givers(problem, options, sources, targets, patterns);
-    return patterns;
-}
+/// The cuts of some holders' transfers, and what says who gives each of them.
+///
+/// Refers to what it is made from, which must live as long.
+struct given_cuts {
+    source_indices sources;
+    shard_kinds targets;
+    bool is_balanced; ///< who gives: then the patterns are those of all transfers
+    target_turns turns;
+    giver_finder givers;
+    relay_finder relays;
+    pattern_plan patterns;
+
+    /// \throws error as `make_patterns`
+    constexpr given_cuts(plan_problem const& problem, plan_scope const& scope,
+                         plan_options const& options)
+        : sources(problem),
+          targets(problem.targets),
+          is_balanced(can_balance(problem, options, sources)),
+          turns(problem, options, sources, targets, !is_balanced),
+          givers(problem, options, sources, turns),
+          relays(problem, options, sources, targets, turns) {
+        if (!is_balanced) {
+            patterns = pattern_finder(problem, scope, options, sources, targets).find();
+            return;
+        }
+        patterns = pattern_finder(problem, {}, options, sources, targets).find();
+        balance_givers(problem, options, sources, targets, patterns);
+    }
+
+    given_cuts(given_cuts const&) = delete; // its parts refer to one another
+    given_cuts& operator=(given_cuts const&) = delete;
+};
 
 } // namespace detail
 
@@ -118,10 +142,7 @@ constexpr pattern_plan find_patterns(plan_problem const& problem, plan_scope con
 constexpr detail::pattern_plan make_patterns(detail::plan_problem const& problem,
                                              detail::plan_scope const& scope = {},
                                              plan_options const& options = {}) {
-    detail::source_indices const sources(problem);
-    bool const is_balanced = detail::can_balance(problem, options, sources);
-    return detail::find_patterns(problem, scope, options, sources,
-                                 detail::shard_kinds(problem.targets), is_balanced);
+    return detail::given_cuts(problem, scope, options).patterns;
 }
 
 } // namespace reshard

@@ -3,15 +3,12 @@
 #ifndef RESHARD_PLAN_MAKE_PLAN_HPP
 #define RESHARD_PLAN_MAKE_PLAN_HPP
 
-#include <reshard/plan/givers.hpp>
 #include <reshard/plan/make_patterns.hpp>
-#include <reshard/plan/relay_finder.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,8 +23,8 @@ namespace detail {
 class transfer_lister {
 public:
     constexpr transfer_lister(plan_problem const& problem, plan_scope const& scope,
-                              giver_finder const& givers, relay_finder& relays)
-        : problem_(problem), scope_(scope), givers_(givers), relays_(relays) {}
+                              given_cuts& cuts)
+        : problem_(problem), scope_(scope), givers_(cuts.givers), relays_(cuts.relays) {}
 
     constexpr plan list(pattern_plan patterns) {
         count(patterns);
@@ -37,8 +34,8 @@ public:
         result_.source_dtypes = std::move(patterns.source_dtypes);
         result_.target_dtypes = std::move(patterns.target_dtypes);
         result_.pattern_of = std::move(patterns.pattern_of);
-        for (placed_pattern& one : patterns.patterns)
-            result_.patterns.push_back(std::move(one).geometry());
+        for (placed_pattern& cuts : patterns.patterns)
+            result_.patterns.push_back(std::move(cuts).geometry());
         return std::move(result_);
     }
 
@@ -144,25 +141,24 @@ private:
         std::vector<std::uint32_t> order(listed.size(), 0), place(listed.size(), 0);
         std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return turn(listed[a], cuts) < turn(listed[b], cuts);
+            return order_of(listed[a], cuts) < order_of(listed[b], cuts);
         });
         for (std::uint32_t i = 0; i < order.size(); ++i) {
             place[order[i]] = static_cast<std::uint32_t>(first) + i;
             result_.transfers[first + i] = listed[order[i]];
         }
         auto const relays = result_.relays.begin() + static_cast<std::ptrdiff_t>(first_relay);
-        for (auto one = relays; one != result_.relays.end(); ++one) {
-            one->transfer = place[one->transfer - first];
-            if (one->input != relay::no_input)
-                one->input = place[one->input - first];
+        for (auto step = relays; step != result_.relays.end(); ++step) {
+            step->transfer = place[step->transfer - first];
+            if (step->input != relay::no_input)
+                step->input = place[step->input - first];
         }
         std::sort(relays, result_.relays.end(),
                   [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
     }
 
-    static constexpr std::tuple<std::uint32_t, std::uint8_t, index_vector>
-    turn(transfer const& one, pattern const& cuts) {
-        return {one.target_shard, one.target_part, cuts.target_offset(one.cut)};
+    static constexpr pattern_order order_of(transfer const& listed, pattern const& cuts) {
+        return {listed.target_shard, listed.target_part, cuts.target_offset(listed.cut)};
     }
 
     constexpr void name_source(transfer& entry, key_id source, shard_part chosen) const {
@@ -194,14 +190,8 @@ private:
 ///             has 217 million pairs and 955,228 transfers
 constexpr plan make_plan(detail::plan_problem const& problem, detail::plan_scope const& scope = {},
                          plan_options const& options = {}) {
-    detail::source_indices const sources(problem);
-    detail::shard_kinds const targets(problem.targets);
-    bool const is_balanced = detail::can_balance(problem, options, sources);
-    detail::target_turns const turns(problem, options, sources, targets, !is_balanced);
-    detail::giver_finder const givers(problem, options, sources, turns);
-    detail::relay_finder relays(problem, options, sources, targets, turns);
-    return detail::transfer_lister(problem, scope, givers, relays)
-        .list(detail::find_patterns(problem, scope, options, sources, targets, is_balanced));
+    detail::given_cuts cuts(problem, scope, options);
+    return detail::transfer_lister(problem, scope, cuts).list(std::move(cuts.patterns));
 }
 
 } // namespace reshard

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,8 +35,11 @@ struct placed_cut {
     cut_place at;
 };
 
-/// The cuts of a kind of target tensors, packed, in the order in which sender and receiver go
-/// through them: by target shard, by part of it, by place in the target.
+/// The order in which sender and receiver go through the cuts of a target tensor: by target shard,
+/// by part of it, by place in the target.
+using pattern_order = std::tuple<std::uint32_t, std::uint8_t, index_vector>;
+
+/// The cuts of a kind of target tensors, packed, in their order.
 class placed_pattern {
 public:
     constexpr placed_pattern() = default;
@@ -50,10 +54,9 @@ public:
 
     /// \pre `placed.geometry.target_offset.size()` is the number of axes
     constexpr void push_back(placed_cut const& placed) {
-        if (is_sorted_ && !places_.empty())
-            is_sorted_ =
-                before(places_.back(), last_offset_, placed.at, placed.geometry.target_offset);
-        last_offset_ = placed.geometry.target_offset;
+        pattern_order const order = order_of(placed.at, placed.geometry.target_offset);
+        is_sorted_ = is_sorted_ && (places_.empty() || last_ < order);
+        last_ = order;
         geometry_.push_back(placed.geometry);
         places_.push_back(placed.at);
     }
@@ -66,8 +69,8 @@ public:
         for (std::uint32_t i = 0; i < order.size(); ++i)
             order[i] = i;
         std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return before(places_[a], geometry_.target_offset(a), places_[b],
-                          geometry_.target_offset(b));
+            return order_of(places_[a], geometry_.target_offset(a)) <
+                   order_of(places_[b], geometry_.target_offset(b));
         });
         if (geometry_.is_uniform())
             return bring_into(std::move(order));
@@ -104,26 +107,22 @@ private:
             order[at] = at;
         }
         is_sorted_ = true;
-        last_offset_ = geometry_.target_offset(size() - 1);
+        last_ = order_of(places_.back(), geometry_.target_offset(size() - 1));
     }
 
-    constexpr void assign(std::uint32_t i, placed_cut const& one) {
-        geometry_.assign(i, one.geometry);
-        places_[i] = one.at;
+    constexpr void assign(std::uint32_t i, placed_cut const& placed) {
+        geometry_.assign(i, placed.geometry);
+        places_[i] = placed.at;
     }
 
-    static constexpr bool before(cut_place const& a, index_vector const& a_offset,
-                                 cut_place const& b, index_vector const& b_offset) {
-        if (a.target_shard != b.target_shard)
-            return a.target_shard < b.target_shard;
-        if (a.target_part != b.target_part)
-            return a.target_part < b.target_part;
-        return a_offset < b_offset;
+    static constexpr pattern_order order_of(cut_place const& place,
+                                            index_vector const& target_offset) {
+        return {place.target_shard, place.target_part, target_offset};
     }
 
     pattern geometry_;
     std::vector<cut_place> places_;
-    index_vector last_offset_; ///< of the cut that came last
+    pattern_order last_; ///< of the cut that came last
     bool is_sorted_ = true;
 };
 
@@ -173,10 +172,10 @@ public:
 
     /// \pre `has(tensor)`, which is not alone, and it has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
-        member const& one = members_[tensor];
-        std::size_t const place = first_cut_[one.group] + cut;
+        member const& numbered = members_[tensor];
+        std::size_t const place = first_cut_[numbered.group] + cut;
         std::size_t i = place == 0 ? 0 : ends_[place - 1];
-        while (shares_[i].end <= one.number)
+        while (shares_[i].end <= numbered.number)
             ++i;
         return shares_[i].replica;
     }
@@ -223,8 +222,8 @@ struct pattern_plan {
         std::size_t sum = givers.bytes() + source_dtypes.capacity() * sizeof(data_type) +
                           target_dtypes.capacity() * sizeof(data_type) +
                           pattern_of.capacity() * sizeof(std::uint32_t);
-        for (placed_pattern const& one : patterns)
-            sum += one.bytes();
+        for (placed_pattern const& cuts : patterns)
+            sum += cuts.bytes();
         return sum;
     }
 };

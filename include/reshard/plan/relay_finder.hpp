@@ -76,7 +76,7 @@ public:
             return std::nullopt;
         target_side const& target = problem_.targets[tensor];
         key_id const source = target.pieces->source(at.piece);
-        if (source == zero_source || !can_pass_on(source, target))
+        if (source == zero_source || wire_dtype(problem_, tensor, at.piece) != target.dtype)
             return std::nullopt;
         target_boxes const& boxes = boxes_of(tensor);
         std::uint32_t const box = boxes.number(at.target_shard, at.target_part);
@@ -100,11 +100,6 @@ public:
     }
 
 private:
-    /// True where the elements have the type of the target on their way.
-    constexpr bool can_pass_on(key_id source, target_side const& target) const {
-        return wire_dtype(problem_.sources[source].dtype, target.dtype) == target.dtype;
-    }
-
     /// What decides who is in a tree.
     struct tree_key {
         std::uint32_t source_spread = 0;
@@ -173,9 +168,11 @@ private:
         std::uint32_t const takers = find_takers(key, tensor);
         holder_t const giver = problem_.sources[source].shards.holder(
             sources_.of(source).replica(key.source_box, key.turn).shard);
-        known_.push_back({key, takers,
-                          trees_.add_tree(giver, takers_[takers].list,
-                                          nodes_of(source, key.source_box), chunks_)});
+        auto const node_of = [&](holder_t holder) { return options_.node_of(holder); };
+        known_.push_back(
+            {key, takers,
+             trees_.add_tree(giver, takers_[takers].list,
+                             sources_.givers_of(source, key.source_box, node_of), chunks_)});
         return found;
     }
 
@@ -213,18 +210,6 @@ private:
     constexpr shard_part part_of(std::uint32_t takers, holder_t holder) const {
         box_takers const& all = takers_[takers];
         return all.parts[trees_.place_in_list(all.list, holder)];
-    }
-
-    /// The nodes of those that hold a box, each once.
-    constexpr std::vector<holder_t> nodes_of(key_id source, std::uint32_t source_box) const {
-        std::vector<holder_t> nodes;
-        shard_index const& index = sources_.of(source);
-        for (std::size_t i = 0; i < index.replicas(source_box); ++i)
-            nodes.push_back(options_.node_of(
-                problem_.sources[source].shards.holder(index.replica(source_box, i).shard)));
-        std::sort(nodes.begin(), nodes.end());
-        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-        return nodes;
     }
 
     plan_problem const& problem_;

@@ -60,9 +60,9 @@ private:
             return;
         std::vector<slot> const before =
             std::exchange(slots_, std::vector<slot>(2 * slots_.size()));
-        for (slot const& one : before)
-            if (one.number != none)
-                find(one.digest, [](std::uint32_t) { return false; }) = one;
+        for (slot const& known : before)
+            if (known.number != none)
+                find(known.digest, [](std::uint32_t) { return false; }) = known;
     }
 
     constexpr std::size_t mask() const { return slots_.size() - 1; }
@@ -94,6 +94,25 @@ constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto
     return result;
 }
 
+/// Things 0 to `count - 1` by what decides their class: `visit_key(i, visit)` calls `visit(number)`
+/// for each number of that, in order.
+constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
+    std::vector<std::uint64_t> digests, keys[2];
+    digests.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        hasher digest;
+        visit_key(i, [&](std::uint64_t number) { digest.add(number); });
+        digests.push_back(digest.value());
+    }
+    return classify(digests, [&](std::uint32_t a, std::uint32_t b) {
+        for (std::vector<std::uint64_t>& key : keys)
+            key.clear();
+        visit_key(a, [&](std::uint64_t number) { keys[0].push_back(number); });
+        visit_key(b, [&](std::uint64_t number) { keys[1].push_back(number); });
+        return keys[0] == keys[1];
+    });
+}
+
 /// The shards of one side, each once, and which of them have equal geometry.
 ///
 /// A tensor refers to its `spread`, which others may share. Of spreads, those with the same boxes,
@@ -105,9 +124,9 @@ public:
     constexpr explicit shard_kinds(std::vector<Side> const& sides) {
         find_spreads(sides);
         std::vector<std::uint64_t> digests;
-        for (tensor_shards const& one : spreads_) {
+        for (tensor_shards const& shards : spreads_) {
             hasher digest;
-            one.add_geometry(digest);
+            shards.add_geometry(digest);
             digests.push_back(digest.value());
         }
         kinds_ = classify(digests, [&](std::uint32_t a, std::uint32_t b) {
@@ -177,10 +196,23 @@ public:
 
     constexpr shard_kinds const& kinds() const { return kinds_; }
 
+    /// What `number_of(holder)` is of those that hold a box of a source, ascending and each once.
+    constexpr std::vector<holder_t> givers_of(key_id source, std::uint32_t box,
+                                              auto&& number_of) const {
+        std::vector<holder_t> givers;
+        shard_index const& index = of(source);
+        for (std::size_t i = 0; i < index.replicas(box); ++i)
+            givers.push_back(
+                number_of(problem_.sources[source].shards.holder(index.replica(box, i).shard)));
+        std::sort(givers.begin(), givers.end());
+        givers.erase(std::unique(givers.begin(), givers.end()), givers.end());
+        return givers;
+    }
+
     /// True where there is a choice of who gives.
     constexpr bool have_replicas() const {
         return std::any_of(indices_.begin(), indices_.end(),
-                           [](shard_index const& one) { return one.most_replicas() > 1; });
+                           [](shard_index const& index) { return index.most_replicas() > 1; });
     }
 
 private:

@@ -37,8 +37,8 @@ namespace detail {
 ///
 /// \par Units bytes, the last one filled up
 constexpr index_t wire_bytes(constant_copy const& copy) {
-    data_type const source = copy.conversion.source, target = copy.conversion.target();
-    return byte_count(element_count(copy.loop), bits(target) <= bits(source) ? target : source);
+    return byte_count(element_count(copy.loop),
+                      wire_dtype(copy.conversion.source, copy.conversion.target()));
 }
 
 /// Moves and copies of a pattern as values.
@@ -110,9 +110,8 @@ constexpr plan_cost cost_of(traffic<Ranks> const& all) {
                 ++cost.messages;
             }
         }
-    for (process_cost const& one : cost.by_process)
-        cost.peak_extra_bytes =
-            std::max(cost.peak_extra_bytes, std::min(one.bytes_in + one.bytes_out, staging_bytes));
+    for (process_cost const& process : cost.by_process)
+        cost.peak_extra_bytes = std::max(cost.peak_extra_bytes, staging_of(process));
     return cost;
 }
 
@@ -127,10 +126,10 @@ template <class Plan>
 constexpr plan_cost cost_of() {
     constexpr std::size_t ranks = detail::rank_count_of<Plan>;
     detail::traffic<ranks> sum;
-    for (detail::traffic<ranks> const& one :
+    for (detail::traffic<ranks> const& of_target :
          Plan::template by_target<detail::traffic_with<ranks>::template of,
                                   detail::traffic<ranks>>())
-        sum.add(one);
+        sum.add(of_target);
     return detail::cost_of(sum);
 }
 

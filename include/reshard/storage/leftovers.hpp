@@ -28,10 +28,6 @@ inline std::filesystem::path directory_of(std::filesystem::path const& path) {
 /// 128 bits that no other call gives, on any machine, as 32 hexadecimal digits.
 RESHARD_DECL std::string random_text();
 
-/// Gives `source` the name `target`; returns 0 or what the system says.
-RESHARD_DECL int try_rename(std::filesystem::path const& source,
-                            std::filesystem::path const& target);
-
 /// The name beside `target` of what is to take its place: `.NAME.partial-HOST-BOOT-RANDOM`. No
 /// other writer has it, on any machine. `BOOT` begins the number that the system has had since it
 /// was started, and tells machines apart even where containers have one name.

@@ -94,14 +94,19 @@ private:
     std::optional<yielding_barrier> barrier_;
 };
 
-/// Slots, or null where the node has one rank or is refused shared memory.
+/// Slots for the ranks of a node; null where it is refused memory.
 ///
 /// \par Collective every rank of the node, in the same order
 inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint64_t bytes) {
     std::string refusal; // there is another way
-    return with_segments(node, refusal, [&](segment_kind kind) {
+    auto const make = [&](segment_kind kind) {
         return std::make_unique<window_slots>(node, bytes, kind);
-    });
+    };
+    if (node.size() > 1)
+        return with_segments(node, refusal, make);
+    std::unique_ptr<window_slots> slots; // of memory of its own
+    static_cast<void>(attempt([&] { slots = make(segment_kind::unnamed); }));
+    return slots;
 }
 
 /// All ranks of a node, beginning with this one.

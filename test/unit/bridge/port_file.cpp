@@ -191,6 +191,4 @@ BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named) {
                                          "exist"));
 }
 
-BOOST_AUTO_TEST_CASE(tokens_differ) { BOOST_TEST(new_token() != new_token()); }
-
 BOOST_AUTO_TEST_SUITE_END()

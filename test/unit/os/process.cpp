@@ -59,4 +59,6 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_seen_has_not_ended) {
     BOOST_TEST(!has_ended(process_mark{}));
 }
 
+BOOST_AUTO_TEST_CASE(tokens_differ) { BOOST_TEST(new_token() != new_token()); }
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <random>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -25,12 +24,6 @@ inline constexpr std::string_view port_magic = "reshport";
 inline constexpr std::size_t port_head_bytes = 6 * 8;
 /// Where the number of the last version stands.
 inline constexpr std::uint64_t begun_place = 3 * 8;
-
-RESHARD_DECL std::uint64_t new_token() {
-    std::random_device source;
-    std::uint64_t const token = std::uint64_t{source()} << 32 | source();
-    return token == 0 ? 1 : token; // zeros are a block without a source
-}
 
 inline std::uint64_t digest_of_bytes(std::string_view bytes) {
     hasher digest;
@@ -144,34 +137,19 @@ inline std::string port_text(std::uint64_t token, std::uint64_t begun, std::stri
     return std::string(port_magic) + head.take() + content;
 }
 
-/// Writes a file that others see as a whole, in the place of one that is there.
-inline output_file put_port(std::filesystem::path const& path, std::string const& text) {
-    check_parent(path);
-    std::filesystem::path fresh = path;
-    fresh += ".new";
-    std::error_code problem;
-    std::filesystem::remove(fresh, problem); // of a source that was killed as it wrote it
-    output_file file = output_file::create(fresh, text.size());
-    file.write(0, std::as_bytes(std::span(text)));
-    std::filesystem::rename(fresh, path, problem);
-    if (problem)
-        fail(errc::io, path.string(),
-             ": the port file cannot be put in place: ", problem.message());
-    return file;
-}
-
 RESHARD_DECL written_port::written_port(std::filesystem::path path, port_content const& content,
                                         std::uint64_t token, std::uint64_t begun)
     : token_(token),
       begun_(std::max({begun, take_over(path), take_over(count_path(path))})),
       keeps_count_(std::filesystem::exists(count_path(path))) {
-    file_ = put_port(path, port_text(token, begun_, content_bytes(content)));
+    check_parent(path);
+    file_ = put_file(path, port_text(token, begun_, content_bytes(content)));
     path_ = std::move(path);
 }
 
 RESHARD_DECL void written_port::leave_count() const {
     if (keeps_count_ && begun_ > 0)
-        put_port(count_path(path_), port_text(token_, begun_, {}));
+        put_file(count_path(path_), port_text(token_, begun_, {}));
 }
 
 RESHARD_DECL written_port::~written_port() {

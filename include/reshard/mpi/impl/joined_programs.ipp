@@ -22,7 +22,6 @@
 #include <iostream>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <span>
 #include <stop_token>
 #include <thread>
@@ -43,16 +42,6 @@ struct joining_note {
 
 template <>
 inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
-
-/// Writes a file that others see as a whole.
-inline void write_note(std::string const& file, joining_note const& note) {
-    check_parent(file);
-    std::string const bytes = to_bytes(note), fresh = file + ".new";
-    std::remove(fresh.c_str()); // of a job that was killed as it wrote it
-    output_file::create(fresh, bytes.size()).write(0, std::as_bytes(std::span(bytes)));
-    if (std::rename(fresh.c_str(), file.c_str()) != 0)
-        fail_io(file);
-}
 
 /// The note of a job that lives; nothing where there is none.
 inline std::optional<joining_note> read_note(std::string const& file) {
@@ -102,14 +91,14 @@ inline bool can_join() {
 
 /// Opens a port, tells it and waits for the answer.
 inline std::string offer_port(std::string const& file, double seconds) {
-    std::random_device random;
-    joining_note note{std::uint64_t{random()} << 32 | random() | 1, {}, this_process()};
+    check_parent(file);
+    joining_note note{new_token(), {}, this_process()};
     char port[MPI_MAX_PORT_NAME] = {};
     if (can_join() && MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS)
         note.port = port;
     std::string const answer = file + ".answer";
     std::remove(answer.c_str());
-    write_note(file, note);
+    put_file(file, to_bytes(note));
     std::optional<joining_note> said;
     auto const problem = attempt([&] { said = wait_for_note(answer, note.token, seconds); });
     std::remove(answer.c_str());
@@ -126,7 +115,7 @@ inline std::string find_port(std::string const& file, double seconds) {
     joining_note note = wait_for_note(file, 0, seconds);
     if (!can_join())
         note.port.clear();
-    write_note(file + ".answer", {note.token, note.port, this_process()});
+    put_file(file + ".answer", to_bytes(joining_note{note.token, note.port, this_process()}));
     if (note.port.empty())
         fail_to_join(file);
     return note.port;

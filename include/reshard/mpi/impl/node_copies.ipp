@@ -48,9 +48,9 @@ public:
     std::vector<bound_copy> copies() && {
         std::vector<bound_copy> sorted = joined_panels();
         join_blocks(std::span(small_pushes_), copies_, &affine_copy::source_strides,
-                    [](bound_copy const& one) { return one.source; });
+                    [](bound_copy const& copy) { return copy.source; });
         join_blocks(std::span(small_pulls_), copies_, &affine_copy::target_strides,
-                    [](bound_copy const& one) { return one.target; });
+                    [](bound_copy const& copy) { return copy.target; });
         for (auto* const small : {&small_pushes_, &small_pulls_}) {
             if (sorted.empty())
                 sorted.swap(*small);
@@ -139,10 +139,7 @@ inline std::vector<segment_writes> segments_of(arena_state const& arena) {
     std::vector<segment_writes> all;
     int const size = arena.node.size();
     for (int i = 0; i < size; ++i) {
-        int const rank = (arena.node.rank() + i) % size;
-        auto const first = reinterpret_cast<std::uintptr_t>(arena.segments->data(rank));
-        auto const bytes = static_cast<std::uintptr_t>(arena.segments->bytes(rank));
-        all.push_back({{first, first + bytes}});
+        all.push_back({arena.segments->range((arena.node.rank() + i) % size)});
     }
     return all;
 }
@@ -157,11 +154,10 @@ RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
         data_type const dtype = bound.whole.target_dtypes[moved.target_key];
         index_vector const shape = cut_of(bound.whole, moved).extent;
         auto const* const data =
-            static_cast<std::byte const*>(end.data) + end.place.offset * bits(dtype) / 8;
+            static_cast<std::byte const*>(end.data) + byte_place_of(end.place.offset, dtype).bytes;
         address_range const range = addresses({data, dtype, shape, end.place.strides});
-        auto const at = std::ranges::find_if(all, [&](segment_writes const& one) {
-            return range.begin >= one.segment.begin && range.end <= one.segment.end;
-        });
+        auto const at = std::ranges::find_if(
+            all, [&](segment_writes const& writes) { return writes.segment.contains(range); });
         if (at != all.end() && !range.empty())
             at->add(range, element_count(shape) * bits(dtype) / 8);
     };
@@ -177,9 +173,10 @@ RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
 }
 
 RESHARD_DECL void prefault(std::vector<segment_writes> const& all) {
-    for (segment_writes const& one : all)
-        if (one.is_dense())
-            populate(reinterpret_cast<void*>(one.hull.begin), one.hull.end - one.hull.begin);
+    for (segment_writes const& writes : all)
+        if (writes.is_dense())
+            populate(reinterpret_cast<void*>(writes.hull.begin),
+                     writes.hull.end - writes.hull.begin);
 }
 
 } // namespace reshard::detail

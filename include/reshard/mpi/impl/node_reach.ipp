@@ -301,11 +301,7 @@ private:
     }
 
     static bool holds(arena_state const& arena, const_tensor_view const& tensor) {
-        int const me = arena.node.rank();
-        auto const first = reinterpret_cast<std::uintptr_t>(arena.segments->data(me));
-        address_range const bytes = addresses(tensor);
-        return bytes.begin >= first &&
-               bytes.end <= first + static_cast<std::uintptr_t>(arena.segments->bytes(me));
+        return arena.segments->range(arena.node.rank()).contains(addresses(tensor));
     }
 
     static told_end told(std::optional<bound_end<void const*>> const& end,

@@ -18,7 +18,10 @@ namespace detail {
 
 RESHARD_DECL std::byte* node_segments::data(int rank) const { return at(rank).data() + head_bytes; }
 
-RESHARD_DECL index_t node_segments::bytes(int rank) const { return at(rank).bytes() - head_bytes; }
+RESHARD_DECL address_range node_segments::range(int rank) const {
+    auto const first = reinterpret_cast<std::uintptr_t>(data(rank));
+    return {first, first + static_cast<std::uintptr_t>(at(rank).bytes() - head_bytes)};
+}
 
 RESHARD_DECL barrier_state& node_segments::barrier() const {
     return *std::launder(reinterpret_cast<barrier_state*>(at(0).data()));

@@ -9,6 +9,7 @@
 #include <reshard/os/file.hpp>
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -152,6 +153,24 @@ RESHARD_DECL void output_file::reserve(std::uint64_t bytes) {
     bool const is_unable = errno == EOPNOTSUPP || errno == ENOSYS;
     if (!is_unable || uninterrupted([&] { return ::ftruncate(file_.number(), size); }) != 0)
         fail_io(path_, "cannot reserve " + std::to_string(bytes) + " bytes");
+}
+
+RESHARD_DECL int try_rename(std::filesystem::path const& source,
+                            std::filesystem::path const& target) {
+    auto const rename = [&] { return ::rename(source.c_str(), target.c_str()); };
+    return uninterrupted(rename) == 0 ? 0 : errno;
+}
+
+RESHARD_DECL output_file put_file(std::filesystem::path const& path, std::string_view text) {
+    std::filesystem::path fresh = path;
+    fresh += ".new";
+    std::error_code ignored;
+    std::filesystem::remove(fresh, ignored); // of a program that was killed as it wrote it
+    output_file file = output_file::create(fresh, text.size());
+    file.write(0, std::as_bytes(std::span(text)));
+    if (int const problem = try_rename(fresh, path))
+        fail_io(path, "cannot be put in place", problem);
+    return file;
 }
 
 } // namespace reshard::detail

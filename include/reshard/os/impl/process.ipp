@@ -8,10 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <sstream>
 #include <string>
 
@@ -57,15 +59,20 @@ RESHARD_DECL process_mark this_process() {
     return {number, facts_of(number).started, space_of_numbers()};
 }
 
-RESHARD_DECL bool has_ended(process_mark const& one) {
-    if (one.number == 0 || (one.space != 0 && one.space != space_of_numbers()))
+RESHARD_DECL std::uint64_t new_token() {
+    std::random_device source;
+    return std::max<std::uint64_t>(std::uint64_t{source()} << 32 | source(), 1);
+}
+
+RESHARD_DECL bool has_ended(process_mark const& mark) {
+    if (mark.number == 0 || (mark.space != 0 && mark.space != space_of_numbers()))
         return false;
-    if (::kill(static_cast<pid_t>(one.number), 0) != 0 && errno == ESRCH)
+    if (::kill(static_cast<pid_t>(mark.number), 0) != 0 && errno == ESRCH)
         return true;
-    if (one.started == 0)
+    if (mark.started == 0)
         return false;
-    process_facts const now = facts_of(one.number);
-    return now.state == 'Z' || now.state == 'X' || now.started != one.started;
+    process_facts const now = facts_of(mark.number);
+    return now.state == 'Z' || now.state == 'X' || now.started != mark.started;
 }
 
 } // namespace reshard::detail

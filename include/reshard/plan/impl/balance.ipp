@@ -28,28 +28,28 @@ inline plan_extreme extreme_of(std::vector<index_t> const& bytes, index_t least)
 } // namespace detail
 
 RESHARD_DECL plan_balance balance_of(plan_flows const& flows, holder_t processes) {
-    holder_t const per_node = std::max<holder_t>(flows.options().processes_per_node, 1);
+    plan_options const& how = flows.options();
     std::vector<index_t> sent(processes, 0), received(processes, 0);
-    std::vector<index_t> left((processes + per_node - 1) / per_node, 0);
+    std::vector<index_t> left(processes, 0); // by node
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](detail::flow const& one) {
-            if (one.source == one.target)
+        flows.for_each(kind, [&](detail::flow const& flow) {
+            if (flow.source == flow.target)
                 return;
             constexpr auto what = "the bytes of a rank";
-            index_t const bytes = detail::checked_multiply(one.bytes, flows.count(kind), what);
-            index_t& source = sent[one.source];
-            index_t& target = received[one.target];
+            index_t const bytes = detail::checked_multiply(flow.bytes, flows.count(kind), what);
+            index_t& source = sent[flow.source];
+            index_t& target = received[flow.target];
             source = detail::checked_add(source, bytes, what);
             target = detail::checked_add(target, bytes, what);
-            if (one.source / per_node != one.target / per_node)
-                left[one.source / per_node] += bytes;
+            if (holder_t const node = how.node_of(flow.source); node != how.node_of(flow.target))
+                left[node] += bytes;
         });
-    detail::load_balance const best(flows.loads(), processes, per_node);
+    detail::load_balance const best(flows.loads(), processes, how.processes_per_node);
     plan_balance result;
     result.sender = detail::extreme_of(sent, best.sender().bound);
     result.receiver =
         detail::extreme_of(received, *std::max_element(received.begin(), received.end()));
-    if (per_node > 1)
+    if (how.processes_per_node > 1)
         result.link = detail::extreme_of(left, best.link().bound);
     return result;
 }

@@ -58,30 +58,23 @@ public:
             (processes_.per_node == 1 ||
              busiest_link(left_, all_.loads, processes_.per_node).is_within(link_thousandths)))
             return true;
-        for (class_cut& one : all_.cuts)
-            if (one.load != class_cut::no_load)
-                one.shares.clear();
+        for (class_cut& cut : all_.cuts)
+            if (cut.load != class_cut::no_load)
+                cut.shares.clear();
         return false;
     }
 
 private:
     void deal(class_cut& cut) {
         shared_load const& load = all_.loads[cut.load];
-        std::vector<std::size_t> nodes; // where the senders of each begin
-        for (std::size_t i = 0; i < load.senders.size(); ++i) {
-            if (i == 0 ||
-                (load.leaves_node && processes_.per_node > 1 &&
-                 processes_.node_of(load.senders[i]) != processes_.node_of(load.senders[i - 1])))
-                nodes.push_back(i);
-        }
-        nodes.push_back(load.senders.size());
+        std::vector<std::size_t> const bounds = node_bounds(load, processes_.per_node);
         std::vector<index_t> levels;
-        for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
-            levels.push_back(left_[processes_.node_of(load.senders[nodes[i]])]);
+        for (std::size_t i = 0; i + 1 < bounds.size(); ++i)
+            levels.push_back(left_[processes_.node_of(load.senders[bounds[i]])]);
         std::vector<index_t> const counts = dealt(levels, cut.bytes, all_.counts[cut.group]);
-        for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
+        for (std::size_t i = 0; i < counts.size(); ++i)
             if (counts[i] > 0)
-                deal(cut, nodes[i], nodes[i + 1], counts[i]);
+                deal(cut, bounds[i], bounds[i + 1], counts[i]);
     }
 
     /// Deals the next `count` tensors of a cut's class out to some of the senders.
@@ -274,7 +267,7 @@ public:
             std::pair const wanted{members_[tensor].group, members_[tensor].number};
             auto const first = std::lower_bound(
                 ranges_.begin(), ranges_.end(), wanted,
-                [](given_range const& one, auto const& key) { return one.tensor() < key; });
+                [](given_range const& range, auto const& key) { return range.tensor() < key; });
             if (first != ranges_.end() && first->tensor() == wanted)
                 add_pattern(tensor, first);
         }
@@ -323,13 +316,13 @@ private:
 /// Says in `patterns` who gives, for each class of tensors that has a choice.
 inline void write_givers(giver_classes const& all, pattern_plan& patterns) {
     std::vector<std::uint8_t> has_choice(all.examples.size(), 0);
-    for (class_cut const& one : all.cuts)
-        if (one.load != class_cut::no_load && all.loads[one.load].senders.size() > 1)
-            has_choice[one.group] = 1;
+    for (class_cut const& cut : all.cuts)
+        if (cut.load != class_cut::no_load && all.loads[cut.load].senders.size() > 1)
+            has_choice[cut.group] = 1;
     std::vector<giver_table::member> members = all.members;
-    for (giver_table::member& one : members)
-        if (has_choice[one.group] == 0)
-            one.group = giver_table::none;
+    for (giver_table::member& member : members)
+        if (has_choice[member.group] == 0)
+            member.group = giver_table::none;
     patterns.givers = giver_table(std::move(members));
     std::size_t next = 0;
     for (std::uint32_t group = 0; group < all.examples.size(); ++group) {
@@ -344,7 +337,7 @@ RESHARD_DECL void balance_givers(plan_problem const& problem, plan_options const
                                  pattern_plan& patterns) {
     giver_classes all = giver_class_finder(problem, options, sources, targets, patterns).find();
     if (std::none_of(all.loads.begin(), all.loads.end(),
-                     [](shared_load const& one) { return one.senders.size() > 1; }))
+                     [](shared_load const& load) { return load.senders.size() > 1; }))
         return;
     plan_processes const processes(problem, options);
     std::vector<given_range> ranges;

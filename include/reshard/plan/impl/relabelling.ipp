@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -31,12 +32,17 @@ struct alike_holders {
     std::vector<std::vector<holder_t>> members; ///< by class, ascending
     std::vector<holder_t> counts() const {
         std::vector<holder_t> all;
-        for (auto const& one : members)
-            all.push_back(static_cast<holder_t>(one.size()));
+        for (auto const& alike : members)
+            all.push_back(static_cast<holder_t>(alike.size()));
         return all;
     }
     bool represents(holder_t holder) const { return members[class_of[holder]].front() == holder; }
 };
+
+/// Where holders stay on their nodes, the number of one's node; else they all have one.
+inline holder_t confining_node(holder_t holder, holder_t processes_per_node) {
+    return processes_per_node == 0 ? 0 : holder / processes_per_node;
+}
 
 /// By all that they hold, and by node, where they stay on it. A collision of digests, which
 /// is most unlikely, costs bytes, and makes the sums wrong.
@@ -48,15 +54,15 @@ inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
         for (std::size_t i = 0; spreads[spread] && i < spreads[spread].size(); ++i) {
             hasher& digest = digests[spreads[spread].holder(i)];
             digest.add(std::uint64_t{spread});
-            spreads[spread].for_each_box(i, [&](box const& one) {
-                digest.add(std::span<index_t const>(one.offset.begin(), one.offset.end()));
-                digest.add(std::span<index_t const>(one.shape.begin(), one.shape.end()));
+            spreads[spread].for_each_box(i, [&](box const& region) {
+                digest.add(std::span<index_t const>(region.offset.begin(), region.offset.end()));
+                digest.add(std::span<index_t const>(region.shape.begin(), region.shape.end()));
             });
         }
     alike_holders all;
     std::map<std::pair<holder_t, std::uint64_t>, std::uint32_t> numbers;
     for (holder_t h = 0; h < count; ++h) {
-        holder_t const node = processes_per_node == 0 ? 0 : h / processes_per_node;
+        holder_t const node = confining_node(h, processes_per_node);
         auto const found = numbers.try_emplace({node, digests[h].value()},
                                                static_cast<std::uint32_t>(all.members.size()));
         if (found.second)
@@ -98,23 +104,17 @@ public:
     ///
     /// \throws error as `make_patterns`
     void for_each(auto&& visit) const {
-        for (auto const& [key, one] : alike_) {
-            target_side const& target = problem_.targets[one.example];
+        for (auto const& [key, alike] : alike_) {
+            target_side const& target = problem_.targets[alike.example];
             box_index const pieces(target.pieces->target_boxes());
             for (std::uint32_t shard = 0; shard < target.shards.size(); ++shard)
-                visit_shard(one, pieces, shard, visit);
+                visit_shard(alike, pieces, shard, visit);
         }
     }
 
-    /// Who has it; one that has it twice is one.
-    void find_givers(common_part const& one, std::vector<holder_t>& givers) const {
-        shard_index const& index = sources_.of(one.source);
-        tensor_shards const& shards = problem_.sources[one.source].shards;
-        givers.clear();
-        for (std::size_t i = 0; i < index.replicas(one.box); ++i)
-            givers.push_back(shards.holder(index.replica(one.box, i).shard));
-        std::ranges::sort(givers);
-        givers.erase(std::ranges::unique(givers).begin(), givers.end());
+    /// Who has it, each once.
+    std::vector<holder_t> givers_of(common_part const& part) const {
+        return sources_.givers_of(part.source, part.box, std::identity());
     }
 
 private:
@@ -135,18 +135,18 @@ private:
         key.push_back(static_cast<std::uint64_t>(wire_bytes(problem_, t, piece, 8)));
     }
 
-    void visit_shard(kind const& one, box_index const& pieces, std::uint32_t shard,
+    void visit_shard(kind const& alike, box_index const& pieces, std::uint32_t shard,
                      auto& visit) const {
-        target_side const& target = problem_.targets[one.example];
+        target_side const& target = problem_.targets[alike.example];
         holder_t const rank = target.shards.holder(shard);
         target.shards.for_each_box(shard, [&](box const& region) {
             index_t found = 0;
             auto const add_to = [&](std::uint32_t piece) {
                 return [&, piece](key_id source, std::uint32_t held, index_t elements) {
                     found += elements;
-                    index_t const bytes = wire_bytes(problem_, one.example, piece, elements);
+                    index_t const bytes = wire_bytes(problem_, alike.example, piece, elements);
                     visit(common_part{rank, source, held,
-                                      checked_multiply(bytes, one.count, "all bytes")});
+                                      checked_multiply(bytes, alike.count, "all bytes")});
                 };
             };
             if (!is_empty(region))
@@ -189,22 +189,22 @@ private:
 /// Those of a pair together, by row.
 inline std::vector<gain> summed(std::vector<gain> const& all, std::size_t rows) {
     std::vector<std::size_t> next(rows + 1, 0);
-    for (gain const& one : all)
-        ++next[one.row + 1];
+    for (gain const& pair : all)
+        ++next[pair.row + 1];
     std::partial_sum(next.begin(), next.end(), next.begin());
     std::vector<gain> sorted(all.size());
-    for (gain const& one : all)
-        sorted[next[one.row]++] = one;
+    for (gain const& pair : all)
+        sorted[next[pair.row]++] = pair;
     // Of one kind of tensors they are in order already.
     auto const before = [](gain const& a, gain const& b) { return a.place() < b.place(); };
     if (!std::ranges::is_sorted(sorted, before))
         std::ranges::sort(sorted, before);
     std::size_t count = 0;
-    for (gain const& one : sorted) {
-        if (count > 0 && sorted[count - 1].place() == one.place())
-            sorted[count - 1].value += one.value;
+    for (gain const& pair : sorted) {
+        if (count > 0 && sorted[count - 1].place() == pair.place())
+            sorted[count - 1].value += pair.value;
         else
-            sorted[count++] = one;
+            sorted[count++] = pair;
     }
     sorted.resize(count);
     return sorted;
@@ -220,27 +220,23 @@ inline kept_gains kept_gains_of(plan_problem const& problem, alike_holders const
                                 alike_holders const& ranks, holder_t processes_per_node) {
     kept_gains result;
     std::vector<gain> all;
-    auto const node_of = [&](holder_t h) {
-        return processes_per_node == 0 ? 0 : h / processes_per_node;
-    };
-    auto const add = [&](holder_t process, common_part const& one) {
-        if (!processes.represents(process) || node_of(process) != node_of(one.rank))
+    auto const add = [&](holder_t process, common_part const& part) {
+        if (!processes.represents(process) || confining_node(process, processes_per_node) !=
+                                                  confining_node(part.rank, processes_per_node))
             return;
-        gain const more{processes.class_of[process], ranks.class_of[one.rank], one.bytes};
+        gain const more{processes.class_of[process], ranks.class_of[part.rank], part.bytes};
         if (!all.empty() && all.back().place() == more.place())
             all.back().value += more.value;
         else
             all.push_back(more);
     };
     overlap_finder const overlaps(problem);
-    std::vector<holder_t> givers;
-    overlaps.for_each([&](common_part const& one) {
-        result.wanted = checked_add(result.wanted, one.bytes, "all bytes");
-        if (one.source == zero_source || one.bytes == 0 || !ranks.represents(one.rank))
+    overlaps.for_each([&](common_part const& part) {
+        result.wanted = checked_add(result.wanted, part.bytes, "all bytes");
+        if (part.source == zero_source || part.bytes == 0 || !ranks.represents(part.rank))
             return;
-        overlaps.find_givers(one, givers);
-        for (holder_t const giver : givers)
-            add(giver, one);
+        for (holder_t const giver : overlaps.givers_of(part))
+            add(giver, part);
     });
     result.gains = summed(all, processes.members.size());
     return result;
@@ -257,20 +253,20 @@ public:
           is_taken_(processes.class_of.size(), false) {}
 
     void give(std::vector<assigned> all) {
-        for (assigned& one : all)
-            for (holder_t const rank : ranks_.members[one.column])
-                if (one.count > 0 && rank < is_taken_.size() && is_free(rank, rank) &&
-                    processes_.class_of[rank] == one.row)
-                    take(rank, rank, one);
+        for (assigned& units : all)
+            for (holder_t const rank : ranks_.members[units.column])
+                if (units.count > 0 && rank < is_taken_.size() && is_free(rank, rank) &&
+                    processes_.class_of[rank] == units.row)
+                    take(rank, rank, units);
         std::vector<std::size_t> next(processes_.members.size(),
                                       0); // by class: those before are taken
-        for (assigned& one : all)
-            for (holder_t const rank : ranks_.members[one.column])
-                if (one.count > 0 && process_of_[rank] == no_process) {
-                    auto const& members = processes_.members[one.row];
-                    while (is_taken_[members[next[one.row]]])
-                        ++next[one.row];
-                    take(rank, members[next[one.row]], one);
+        for (assigned& units : all)
+            for (holder_t const rank : ranks_.members[units.column])
+                if (units.count > 0 && process_of_[rank] == no_process) {
+                    auto const& members = processes_.members[units.row];
+                    while (is_taken_[members[next[units.row]]])
+                        ++next[units.row];
+                    take(rank, members[next[units.row]], units);
                 }
     }
 
@@ -308,9 +304,9 @@ private:
         is_taken_[process] = true;
     }
 
-    void take(holder_t rank, holder_t process, assigned& one) {
+    void take(holder_t rank, holder_t process, assigned& units) {
         set(rank, process);
-        --one.count;
+        --units.count;
     }
 
     alike_holders const& processes_;

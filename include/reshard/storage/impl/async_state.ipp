@@ -9,6 +9,7 @@
 #include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/os/waiting.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/delta_base.hpp>
 #include <reshard/storage/file_pieces.hpp>
@@ -16,7 +17,6 @@
 #include <reshard/storage/staging.hpp>
 #include <reshard/storage/written_files.hpp>
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -239,19 +239,17 @@ inline save_report async_state::finish(save_task& task) {
     if (failed && !publish_failure(task.shared(), failed->code(),
                                    "rank " + std::to_string(task.rank) + ": " + failed->what()))
         throw error(*failed);
-    auto const begin = std::chrono::steady_clock::now();
-    while (true) {
+    waiting patience(task.how.deadline.seconds);
+    for (;; patience.pause()) {
         if (auto report = look(task))
             return *report;
-        std::chrono::duration<double> const waited = std::chrono::steady_clock::now() - begin;
-        if (task.how.deadline.seconds > 0 && waited.count() > task.how.deadline.seconds)
+        if (task.how.deadline.seconds > 0 && patience.is_over())
             fail(errc::deadline, task.place.target.string(),
-                 ": other ranks have not written their part within ", task.how.deadline.seconds,
-                 " s");
+                 ": other ranks have not written their part within ",
+                 seconds_text(task.how.deadline.seconds));
         if (is_ending())
             fail(errc::io, task.place.target.string(),
                  ": this process ends before all others have written; the last one completes it");
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
 }
 

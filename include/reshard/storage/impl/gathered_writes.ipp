@@ -183,7 +183,7 @@ inline void put_shared(mpi_group const& world, written_files& writer, file_piece
     auto const rest =
         std::stable_partition(pieces.begin(), pieces.end(),
                               [&](file_piece const& piece) { return !fits_slots(written, piece); });
-    if (rest == pieces.end())
+    if (rest == pieces.end() || world.size() == 1)
         return;
     node_ranks const node = agreed_node_of(world);
     if (node.group.size() != world.size())

@@ -8,32 +8,18 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/os/process.hpp>
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <fstream>
-#include <random>
 #include <system_error>
 
 namespace reshard::detail {
 
-RESHARD_DECL std::string random_text() {
-    std::random_device source;
-    std::string text;
-    for (int i = 0; i < 2; ++i)
-        text += hex_text(std::uint64_t{source()} << 32 | source());
-    return text;
-}
-
-RESHARD_DECL int try_rename(std::filesystem::path const& source,
-                            std::filesystem::path const& target) {
-    auto const rename = [&] { return ::rename(source.c_str(), target.c_str()); };
-    return uninterrupted(rename) == 0 ? 0 : errno;
-}
+RESHARD_DECL std::string random_text() { return hex_text(new_token()) + hex_text(new_token()); }
 
 /// Which machine wrote something, and since which start of it.
 struct machine {

@@ -19,18 +19,6 @@
 
 namespace reshard::detail {
 
-/// Slots for the ranks of a node; null where it is refused shared memory.
-///
-/// \par Collective every rank of the node, in the same order
-inline std::unique_ptr<window_slots> slots_of_node(mpi_group const& node, std::uint64_t bytes) {
-    if (node.size() > 1)
-        return make_slots(node, bytes);
-    std::unique_ptr<window_slots> slots; // of memory of its own
-    static_cast<void>(attempt(
-        [&] { slots = std::make_unique<window_slots>(node, bytes, segment_kind::unnamed); }));
-    return slots;
-}
-
 /// Passes windows on, in rounds: in each, rank `r` of every node fills its slot with the windows
 /// whose turns are `r`, `r` and the number of ranks, and so on.
 ///
@@ -242,7 +230,7 @@ RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& read
     agree_on(world, [&] {
         memory->relay = std::make_unique<window_relay>(ranks, nodes, relayed, reader, most_bytes);
     });
-    memory->slots = slots_of_node(nodes.own.group, memory->relay->slot_bytes());
+    memory->slots = make_slots(nodes.own.group, memory->relay->slot_bytes());
     auto const has_slots = gather_values(world, memory->slots != nullptr);
     local_error problem;
     if (std::ranges::find(has_slots, false) == has_slots.end()) {

@@ -40,23 +40,14 @@ inline std::filesystem::path claim_path(shared_save const& save) {
     return save.temporary / ".completing";
 }
 
-/// Writes a file that others see as a whole.
-inline void publish(std::filesystem::path const& path, std::string const& text) {
-    std::filesystem::path fresh = path;
-    fresh += ".new";
-    write_new_file(fresh, text, false);
-    if (int const problem = try_rename(fresh, path))
-        fail_io(path, "cannot be written", problem);
-}
-
 RESHARD_DECL void publish_runs(shared_save const& save, std::vector<written_run> const& runs) {
-    publish(note_path(save, save.rank), content_bytes(runs));
+    put_file(note_path(save, save.rank), content_bytes(runs));
 }
 
 RESHARD_DECL bool publish_failure(shared_save const& save, errc code, std::string const& text) {
     auto const path = failure_path(save, save.rank);
     failure_note const note{static_cast<std::uint64_t>(code), text};
-    if (!attempt([&] { publish(path, content_bytes(note)); }))
+    if (!attempt([&] { put_file(path, content_bytes(note)); }))
         return true;
     attempt([&] { file_descriptor::open(path.string(), O_WRONLY | O_CREAT); });
     return false;

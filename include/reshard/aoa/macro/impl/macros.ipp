@@ -37,11 +37,30 @@ inline void append_text(std::vector<segment>& segments, std::string_view text) {
     segments.back().text += text;
 }
 
-/// Appends the names that stand for `array`.
+/// A statement in which names that `append(i, names)` appends stand for each name, number `i`, with
+/// a segment of a kind.
+inline statement with_names(macro_context& context, statement const& one, segment::kind_type kind,
+                            std::string_view macro, auto&& append) {
+    std::vector<name> names;
+    std::size_t left = 0;
+    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
+        if (has_segment(context.code, context.code.names(one)[i], kind))
+            append(i, names);
+        else
+            names.push_back(context.code.names(one)[i]);
+        if (i + 1 == one.left)
+            left = names.size();
+    }
+    std::span<name const> const all(names);
+    return context.make(all.first(left), all.subspan(left), context.derive(one, macro));
+}
+
+/// Appends the names that stand for name number `i` of a statement, which has a range.
 ///
 /// \throws failed_statement with errc::bad_macro for a range without numbers
-inline void append_array(macro_context& context, statement const& one, name const& array,
+inline void append_array(macro_context& context, statement const& one, std::uint32_t i,
                          std::vector<name>& names) {
+    name const array = context.code.names(one)[i];
     std::vector<segment> segments = context.code.pattern(array);
     segment const range = segments.back();
     segments.pop_back();
@@ -53,9 +72,9 @@ inline void append_array(macro_context& context, statement const& one, name cons
     auto const count = static_cast<std::size_t>(range.last - range.first);
     context.spend(one, context.names, count);
     context.spend(one, context.characters, count * name_length(context.code, array));
-    for (index_t i = range.first; i < range.last; ++i) {
+    for (index_t number = range.first; number < range.last; ++number) {
         std::vector<segment> element = segments;
-        append_text(element, '_' + std::to_string(i));
+        append_text(element, '_' + std::to_string(number));
         names.push_back(make_name(context.code, std::move(element), array));
     }
 }
@@ -64,20 +83,10 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& one,
                                std::vector<statement>& expanded) {
     if (!has_segment(context.code, one, segment::kind_type::array))
         return expanded.push_back(one);
-    std::vector<name> names;
-    std::size_t left = 0;
-    for (std::size_t i = 0; i < one.left + one.right; ++i) {
-        name const each_name = context.code.names(one)[i];
-        if (has_segment(context.code, each_name, segment::kind_type::array))
-            append_array(context, one, each_name, names);
-        else
-            names.push_back(each_name);
-        if (i + 1 == one.left)
-            left = names.size();
-    }
-    std::span<name const> const all(names);
-    expanded.push_back(
-        context.make(all.first(left), all.subspan(left), context.derive(one, "[a:b]")));
+    auto const append = [&](std::uint32_t i, std::vector<name>& names) {
+        append_array(context, one, i, names);
+    };
+    expanded.push_back(with_names(context, one, segment::kind_type::array, "[a:b]", append));
 }
 
 /// What is wrong with a name with a star, before any key is looked at.
@@ -156,19 +165,10 @@ inline void append_matches(macro_context& context, statement const& one, std::ui
 
 /// A statement with the keys that its stars stand for.
 inline statement expand_stars(macro_context& context, statement const& one, star_side (&sides)[2]) {
-    std::vector<name> names;
-    std::size_t left = 0;
-    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
-        name const each_name = context.code.names(one)[i];
-        if (has_segment(context.code, each_name, segment::kind_type::star))
-            append_matches(context, one, i, sides[i >= one.left], names);
-        else
-            names.push_back(each_name);
-        if (i + 1 == one.left)
-            left = names.size();
-    }
-    std::span<name const> const all(names);
-    return context.make(all.first(left), all.subspan(left), context.derive(one, "*"));
+    auto const append = [&](std::uint32_t i, std::vector<name>& names) {
+        append_matches(context, one, i, sides[i >= one.left], names);
+    };
+    return with_names(context, one, segment::kind_type::star, "*", append);
 }
 
 /// Appends a removal or an addition for each key that the star of one stands for.
