@@ -60,14 +60,33 @@ run 2 first 0 --ompi-server "file:$work/uri"
 run 1 second 0 --ompi-server "file:$work/uri"
 both_say 3 "^deadline: .*: the other job has not come within 0 s" 3
 
+# refuses SENTENCE STATUS WHICH: what a user has at that path stays
+refuses() {
+    if ! grep -q "$1" "$3" || [ "$(cat "$3.status")" != "$2" ] || [ "$(cat meeting)" != mine ]; then
+        echo "FAILED: $3 does not say '$1', or touches another file"
+        cat "$3" "$3.status" meeting
+        failed=1
+    fi
+}
+echo mine >meeting
+for which in first second; do
+    run 1 $which 5 --ompi-server "file:$work/uri"
+    refuses "^already_exists: .*meeting: what is there is no note of an MPI job" 3 $which
+done
+mv meeting meeting.answer
+run 1 first 5 --ompi-server "file:$work/uri"
+mv meeting.answer meeting
+refuses "^already_exists: .*meeting.answer: what is there is no note" 3 first
+rm meeting
+
 mkfifo input
 run 1 silent 30 --ompi-server "file:$work/uri" <input &
 job=$!
 exec 3>input
-run 2 first 3 --ompi-server "file:$work/uri"
+run 2 first 10 --ompi-server "file:$work/uri"
 exec 3>&-
 wait $job
-if ! grep -q "meeting: the other job has come, and MPI has not connected both within 3 s" first || [ "$(cat first.status)" != 1 ]; then
+if ! grep -q "meeting: the other job has come, and MPI has not connected both within 10 s" first || [ "$(cat first.status)" != 1 ]; then
     echo "FAILED: a job waits for one that does not connect, or does not say so"
     cat first first.status silent silent.status
     failed=1

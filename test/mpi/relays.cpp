@@ -3,6 +3,7 @@
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/rank_tensors.hpp"
+#include "support/ranks_per_node.hpp"
 
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/mpi/communicator.hpp>
@@ -112,6 +113,14 @@ BOOST_AUTO_TEST_CASE(within_a_node_it_is_passed_on_through_rings) {
     process_cost const cost = check_chain(node_exchange::rings);
     if (!std::getenv("RESHARD_RANKS_PER_NODE")) // all ranks are on one
         BOOST_TEST(cost.bytes_out == 0);
+}
+
+BOOST_AUTO_TEST_CASE(between_nodes_messages_bring_what_rings_pass_on_and_the_reverse) {
+    // The last node may have one rank, and no ring.
+    for (char const* const per_node : {"2", "3"}) {
+        test::ranks_per_node_variable const told(per_node);
+        check_chain(node_exchange::rings);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(on_the_node_of_the_source_nothing_is_passed_on) {

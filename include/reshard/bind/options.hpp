@@ -219,8 +219,8 @@ struct options {
     holder_t processes_per_node = 0;
     /// What several ranks on other nodes want from one leaves it once, and they pass it on chunk by
     /// chunk, from their targets; see `plan_options::relays`. Nothing is passed on where
-    /// `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one another; nor
-    /// are tensors that are filled in rounds, and what ranks look up in a directory
+    /// `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one another;
+    /// nor are tensors that are filled in rounds, and what ranks look up in a directory
     /// (`gather_up_to`).
     ///
     /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on

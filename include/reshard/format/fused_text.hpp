@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/catalog.hpp>
+#include <reshard/layout/fused_tensor.hpp>
 
 #include <string>
 #include <string_view>

@@ -3,42 +3,23 @@
 #ifndef RESHARD_LAYOUT_CATALOG_HPP
 #define RESHARD_LAYOUT_CATALOG_HPP
 
-#include <reshard/core/index_vector.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 /// \file
-/// What a program needs to know of a state dict: keys, shapes, data types, parts along each axis,
-/// and which tensors have several others interleaved, so that they can be cut in some ways only.
+/// What a program needs to know of a state dict: keys, shapes, data types, parts along each axis.
 
 namespace reshard {
 
 namespace detail {
-
-/// A tensor that has, block after block along an axis, a part of each of several others.
-///
-/// Whether its shards are those of a tensor-parallel job depends on the number of parts that it
-/// was made for, which its elements do not show.
-struct fused_tensor {
-    index_t axis = 0;
-    index_t blocks = 1; ///< as many as ranks that it was cut for
-    std::string macro;  ///< how a program writes it: `fused_ffn, axis=0`
-
-    bool operator==(fused_tensor const&) const = default;
-};
-
-/// Fused tensors by key.
-using fused_tensors = std::map<std::string, fused_tensor, std::less<>>;
 
 /// A rank that holds several parts of a tensor along one axis: then the parts are not those of
 /// ranks.

@@ -120,8 +120,9 @@ struct process_transfers {
 /// goes to rank + k and comes from rank - k: both ends of a chunk give it the same place. Of all
 /// chunks that are not finished the earliest is therefore started at both ends, with memory that no
 /// later chunk can take from it; so the exchange cannot deadlock. A chunk that is passed on has a
-/// later number than the one that brings it, and starts when that one has arrived; through a ring it
-/// goes in that order, too.
+/// later number than the one that brings it, and starts when that one has arrived. The order
+/// (number, step, tree) is one for messages and rings together: each ring, and the messages of each
+/// direction, follow it.
 ///
 /// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes`: 8 MiB; and in each
 ///            direction no more than what travels, as `staging_of` has it

@@ -25,12 +25,14 @@ namespace reshard {
 ///
 /// \param file     a path that both jobs reach
 /// \param is_first true in one of both jobs
-/// \param longest  that one waits for the other one to come, and then for MPI to connect both; a
-///                 job that MPI does not connect in that time, as where the other one was killed
-///                 meanwhile, says so and ends
+/// \param longest  that one waits for the other one to come, and then for MPI to connect both (ten
+///                 seconds at least); a job that MPI does not connect in that time, as where the
+///                 other one was killed meanwhile, says so and ends
 /// \par Collective every rank of both jobs
 /// \throws error on every rank alike, of both jobs where both have come: errc::deadline where the
-///         other job has not; errc::unsupported where the launcher connects no jobs; errc::io
+///         other job has not; errc::unsupported where the launcher connects no jobs;
+///         errc::already_exists where another file is at that path, which stays as it is, or
+///         another first job; errc::usage; errc::io
 RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const& file,
                                        bool is_first, detail::wait_duration longest);
 

@@ -5,15 +5,10 @@
 
 #include <reshard/core/config.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <string>
-#include <thread>
 
 /// \file
-/// Which process this is, whether another one has ended, and waiting for one that tells nobody when
-/// it is ready.
+/// Which process this is, and whether another one has ended.
 
 namespace reshard::detail {
 
@@ -38,41 +33,6 @@ RESHARD_DECL std::uint64_t new_token();
 /// True where a process has certainly ended, also where its parent has not asked yet. One of
 /// another space of numbers, which cannot be seen, has not.
 RESHARD_DECL bool has_ended(process_mark const& mark);
-
-/// A number of seconds in a sentence: `10 s`, `0.5 s`.
-inline std::string seconds_text(double seconds) {
-    std::string text = std::to_string(seconds);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.ends_with('.'))
-        text.pop_back();
-    return text + " s";
-}
-
-/// The time that passes, and how a process lets others work meanwhile: the longer it has waited,
-/// the longer it sleeps between two looks.
-class waiting {
-public:
-    explicit waiting(double most_seconds) : most_(most_seconds) {}
-
-    double seconds() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-    }
-
-    bool is_over() const { return seconds() >= most_; }
-
-    void pause() {
-        if (++pauses_ < 20)
-            return std::this_thread::yield();
-        std::this_thread::sleep_for(sleep_);
-        sleep_ = std::min(2 * sleep_, std::chrono::microseconds(2000));
-    }
-
-private:
-    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-    double most_;
-    int pauses_ = 0;
-    std::chrono::microseconds sleep_{20};
-};
 
 } // namespace reshard::detail
 

@@ -181,7 +181,7 @@ private:
 
     detail::plan_problem const& problem_;
     plan_options options_;
-    mutable detail::given_cuts cuts_;          ///< the finder of relays remembers what it has found
+    detail::given_cuts cuts_;
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;
     detail::equal_classes kinds_;

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/os/process.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -16,6 +16,7 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/key_pattern.hpp>
 #include <reshard/os/process.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -10,6 +10,7 @@
 #include <reshard/bridge/side_layout.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/process.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <algorithm>
 #include <array>

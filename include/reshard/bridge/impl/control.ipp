@@ -6,6 +6,7 @@
 #include <reshard/bridge/control.hpp>
 
 #include <reshard/os/process.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -47,6 +47,17 @@ inline chunk_limits limits_of(mpi_job const& all, mpi_group const& ranks, index_
             all.rings->node().numbers};
 }
 
+/// The most bytes of a chunk that this rank passes on, or gets from who does: a slot, where any
+/// goes through a ring.
+inline index_t relayed_limit(mpi_job const& all, sorted_transfers const& sorted) {
+    auto const is_near = [&](relay_transfers const& one) {
+        return std::ranges::binary_search(all.rings->node().numbers, one.peer);
+    };
+    bool const is_a_slot = all.rings && (std::ranges::any_of(sorted.relays_to, is_near) ||
+                                         std::ranges::any_of(sorted.relays_from, is_near));
+    return is_a_slot ? static_cast<index_t>(all.rings->slot_bytes()) : chunk_bytes;
+}
+
 /// Takes the lanes of a peer out of all.
 inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
     auto const taken =
@@ -134,7 +145,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_p
         transfers.meetings = meetings_of(all->arenas);
     }
     all->rings = rings_for(ranks, bytes_by_peer(all->planned->whole, sorted), how.on_node);
-    index_t relayed = all->rings ? static_cast<index_t>(all->rings->slot_bytes()) : chunk_bytes;
+    index_t relayed = relayed_limit(*all, sorted);
     if (how.relays)
         relayed = std::ranges::min(gather_values(ranks, relayed));
     agree_on(ranks, [&] {

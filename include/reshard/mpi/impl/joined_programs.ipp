@@ -10,20 +10,24 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/os/process.hpp>
+#include <reshard/os/waiting.hpp>
 
 #include <boost/mpi/intercommunicator.hpp>
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -43,19 +47,34 @@ struct joining_note {
 template <>
 inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 
+/// The note in a file; nothing where there is no file.
+///
+/// \throws error with errc::already_exists for another file
+inline std::optional<joining_note> note_in(std::string const& file) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 16;
+    std::error_code unseen;
+    auto const found = std::filesystem::status(file, unseen);
+    if (!std::filesystem::exists(found))
+        return std::nullopt;
+    std::optional<joining_note> note;
+    attempt([&] {
+        if (!std::filesystem::is_regular_file(found))
+            return;
+        input_file const opened(file);
+        std::string bytes(static_cast<std::size_t>(std::min(opened.facts().bytes, most)), '\0');
+        opened.read(0, std::as_writable_bytes(std::span(bytes)));
+        note = from_bytes<joining_note>(bytes);
+    });
+    if (!note && std::filesystem::exists(file, unseen)) // it may have gone meanwhile
+        fail(errc::already_exists, file,
+             ": what is there is no note of an MPI job; remove it, or give another path");
+    return note;
+}
+
 /// The note of a job that lives; nothing where there is none.
 inline std::optional<joining_note> read_note(std::string const& file) {
-    try {
-        input_file const opened(file);
-        std::string bytes(static_cast<std::size_t>(opened.facts().bytes), '\0');
-        opened.read(0, std::as_writable_bytes(std::span(bytes)));
-        auto note = from_bytes<joining_note>(bytes);
-        return has_ended(note.writer) ? std::nullopt : std::optional(std::move(note));
-    } catch (error const& problem) {
-        if (problem.code() == errc::missing_file)
-            return std::nullopt;
-        throw;
-    }
+    auto note = note_in(file);
+    return note && !has_ended(note->writer) ? std::move(note) : std::nullopt;
 }
 
 /// Waits for a note that answers `token`, or for any where that is 0.
@@ -91,12 +110,16 @@ inline bool can_join() {
 
 /// Opens a port, tells it and waits for the answer.
 inline std::string offer_port(std::string const& file, double seconds) {
-    check_parent(file);
+    std::string const answer = file + ".answer";
+    if (read_note(file))
+        fail(errc::already_exists, file,
+             ": another job waits there as the first; let one of both be the second, or give "
+             "another path");
+    static_cast<void>(note_in(answer)); // refuses what is not ours to remove
     joining_note note{new_token(), {}, this_process()};
     char port[MPI_MAX_PORT_NAME] = {};
     if (can_join() && MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS)
         note.port = port;
-    std::string const answer = file + ".answer";
     std::remove(answer.c_str());
     put_file(file, to_bytes(note));
     std::optional<joining_note> said;
@@ -123,23 +146,26 @@ inline std::string find_port(std::string const& file, double seconds) {
 
 /// Ends the program where MPI has not connected the jobs in time: nothing else ends its call, as
 /// where the other job was killed after its answer.
+///
+/// \par Units seconds; ten at least, which MPI may need
 class connecting_limit {
 public:
-    connecting_limit(std::string const& file, double seconds)
-        : watching_([file, seconds](std::stop_token const& connected) {
-              std::mutex alone;
-              std::unique_lock lock(alone);
-              std::condition_variable_any waking;
-              waking.wait_for(lock, connected, std::chrono::duration<double>(seconds),
-                              [] { return false; });
-              if (connected.stop_requested())
-                  return;
-              std::cerr << file
-                        << ": the other job has come, and MPI has not connected both within "
-                        << seconds_text(seconds) << "; this job ends, start both again"
-                        << std::endl;
-              std::_Exit(EXIT_FAILURE);
-          }) {}
+    connecting_limit(std::string const& file, double longest)
+        : watching_(
+              [file, seconds = std::clamp(longest, 10.0, 1e8)](std::stop_token const& connected) {
+                  std::mutex alone;
+                  std::unique_lock lock(alone);
+                  std::condition_variable_any waking;
+                  waking.wait_for(lock, connected, std::chrono::duration<double>(seconds),
+                                  [] { return false; });
+                  if (connected.stop_requested())
+                      return;
+                  std::cerr << file
+                            << ": the other job has come, and MPI has not connected both within "
+                            << seconds_text(seconds) << "; this job ends, start both again"
+                            << std::endl;
+                  std::_Exit(EXIT_FAILURE);
+              }) {}
 
 private:
     std::jthread watching_;
@@ -154,15 +180,18 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
     using namespace detail;
     mpi_group const ranks = mpi_group::duplicate_of(side);
     std::string port;
+    std::optional<connecting_limit> limit;
     agree_on(ranks, [&] {
-        if (ranks.rank() == 0)
-            port = is_first ? offer_port(file, longest.seconds) : find_port(file, longest.seconds);
+        if (ranks.rank() != 0)
+            return;
+        if (file.empty())
+            fail(errc::usage, "the path of the file at which two jobs meet is empty");
+        check_parent(file);
+        port = is_first ? offer_port(file, longest.seconds) : find_port(file, longest.seconds);
+        limit.emplace(file, longest.seconds);
     });
     port = gather_values(ranks, port).front();
     MPI_Comm between = MPI_COMM_NULL; // what fails now ends the program, as MPI does
-    std::optional<connecting_limit> limit;
-    if (ranks.rank() == 0)
-        limit.emplace(file, longest.seconds);
     if (is_first)
         MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, ranks.base(), &between);
     else

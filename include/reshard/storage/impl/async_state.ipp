@@ -9,7 +9,7 @@
 #include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/os/process.hpp>
+#include <reshard/os/waiting.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/delta_base.hpp>
 #include <reshard/storage/file_pieces.hpp>

@@ -1,0 +1,53 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_OS_WAITING_HPP
+#define RESHARD_OS_WAITING_HPP
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+/// \file
+/// Waiting for another program, which tells nobody when it is ready.
+
+namespace reshard::detail {
+
+/// A number of seconds in a sentence: `10 s`, `0.5 s`.
+inline std::string seconds_text(double seconds) {
+    std::string text = std::to_string(seconds);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.'))
+        text.pop_back();
+    return text + " s";
+}
+
+/// The time that passes, and how a process lets others work meanwhile: the longer it has waited,
+/// the longer it sleeps between two looks.
+class waiting {
+public:
+    explicit waiting(double most_seconds) : most_(most_seconds) {}
+
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    }
+
+    bool is_over() const { return seconds() >= most_; }
+
+    void pause() {
+        if (++pauses_ < 20)
+            return std::this_thread::yield();
+        std::this_thread::sleep_for(sleep_);
+        sleep_ = std::min(2 * sleep_, std::chrono::microseconds(2000));
+    }
+
+private:
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    double most_;
+    int pauses_ = 0;
+    std::chrono::microseconds sleep_{20};
+};
+
+} // namespace reshard::detail
+
+#endif
