@@ -30,7 +30,8 @@ struct bridge_options {
     std::vector<std::string> shape_mismatch = {};
     std::optional<strictness> strict = {};
     /// The longest that this program waits for the other one at any place. How long ranks of one
-    /// program wait for one another is their group's affair, and should be more.
+    /// program wait for one another is their group's affair, and should be more. 0: not at all;
+    /// infinity: as long as it takes. What is negative or no number is refused with errc::usage.
     detail::wait_duration deadline = 10.0;
     /// Of a target: called whenever a tensor has all that this rank wants of a version. Where the
     /// version is overwritten before the other tensors have come, it is called anew, with a newer

@@ -4,11 +4,11 @@
 #define RESHARD_OS_PROCESS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <string>
 #include <thread>
 
 /// \file
@@ -38,15 +38,6 @@ RESHARD_DECL std::uint64_t new_token();
 /// True where a process has certainly ended, also where its parent has not asked yet. One of
 /// another space of numbers, which cannot be seen, has not.
 RESHARD_DECL bool has_ended(process_mark const& mark);
-
-/// A number of seconds in a sentence: `10 s`, `0.5 s`.
-inline std::string seconds_text(double seconds) {
-    std::string text = std::to_string(seconds);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.ends_with('.'))
-        text.pop_back();
-    return text + " s";
-}
 
 /// The time that passes, and how a process lets others work meanwhile: the longer it has waited,
 /// the longer it sleeps between two looks.
