@@ -38,7 +38,7 @@ struct bridge_options {
     /// one.
     std::function<void(std::string const& key, std::uint64_t version)> ready = {};
     /// Of a source: the number before its first version, where no earlier source has left a higher
-    /// one.
+    /// one; below 2^48 - 1.
     std::uint64_t versions_before = 0;
     /// Of a source: its last number outlives it, also where it ends as it should, so that servers
     /// which stay see numbers grow. It stands beside the port file, at its path with `.versions`;

@@ -9,6 +9,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+
 using namespace reshard;
 using namespace reshard::test;
 
@@ -175,6 +180,30 @@ BOOST_AUTO_TEST_CASE(its_versions_are_numbered_behind_what_it_is_told) {
     BOOST_TEST(moved.publish() == 43u);
     BOOST_CHECK_EXCEPTION(source.publish(), error,
                           mentions(errc::usage, "this source has been moved from"));
+}
+
+BOOST_AUTO_TEST_CASE(its_numbers_end_in_an_error_and_never_begin_anew) {
+    port_path const port;
+    weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
+    constexpr std::uint64_t last = 281474976710655; // 2^48 - 1
+    std::string const limit = "versions go up to 281474976710655, and the number before the next "
+                              "is ";
+    std::string const advice = "; give a lower versions_before";
+    for (std::uint64_t const before : {std::numeric_limits<std::uint64_t>::max(), last})
+        BOOST_CHECK_EXCEPTION(
+            bridge_source(solo(), have.views(), port, {.versions_before = before}), error,
+            says(errc::usage, limit + std::to_string(before) + advice));
+    BOOST_TEST(!std::filesystem::exists(port));
+    bridge_source source(solo(), have.views(), port, {.versions_before = last - 1});
+    {
+        bridge_target target(solo(), want.views(), port);
+        BOOST_TEST(source.publish() == last);
+        BOOST_TEST(target.update() == last);
+    }
+    BOOST_TEST(source.wait_for_readers(1, 0.0)); // it has left with that one
+    BOOST_CHECK_EXCEPTION(source.publish(), error,
+                          says(errc::usage, limit + std::to_string(last) + advice));
+    BOOST_TEST(source.stats().version == last);
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_said_before_there_is_a_port_file) {

@@ -107,6 +107,7 @@ RESHARD_DECL source_state::source_state(any_group world, source_tensors const& h
 }
 
 RESHARD_DECL void source_state::bind(source_tensors const& have, bridge_options const& how) {
+    version_behind(how.versions_before);
     auto const me = static_cast<holder_t>(world_.rank());
     check_twins(have.tensors);
     shard_views<const_tensor_view> held;
@@ -197,9 +198,10 @@ RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version
 }
 
 RESHARD_DECL std::uint64_t source_state::publish(std::vector<std::string> const* patterns) {
-    std::uint64_t const version = done_.version + 1;
+    std::uint64_t version = 0;
     std::vector<bool> changed;
     local_error const problem = attempt([&] {
+        version = version_behind(done_.version);
         if (patterns)
             changed = matching(*patterns);
         if (!is_first())
