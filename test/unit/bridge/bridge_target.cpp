@@ -287,6 +287,17 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
     BOOST_TEST(error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is no port"));
 }
 
+BOOST_AUTO_TEST_CASE(a_path_where_no_source_can_come_is_refused_without_waiting) {
+    weights want({"a"}, 6, 4, cut_along::rows);
+    bridge_options const at_once{.deadline = 0.0};
+    BOOST_CHECK_EXCEPTION(bridge_target(solo(), want.views(), "/nowhere/port", at_once), error,
+                          says(errc::io, "/nowhere/port: /nowhere, its parent directory, does not "
+                                         "exist"));
+    BOOST_CHECK_EXCEPTION(bridge_target(solo(), want.views(), "", at_once), error,
+                          says(errc::usage, "the path of a bridge's port file is empty; give both "
+                                            "programs the same path of a file"));
+}
+
 BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_is_named) {
     port_path const port;
     weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);

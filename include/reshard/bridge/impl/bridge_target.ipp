@@ -123,7 +123,11 @@ RESHARD_DECL target_state::target_state(any_group world, std::vector<target_tens
     : world_(std::move(world)), path_(std::move(path)), how_(how) {
     wanted_.me = static_cast<holder_t>(world_.rank());
     wanted_.whole = layout_of_side(world_, sets[0], "target");
-    agree_on(world_, [&] { check_sets(sets); });
+    agree_on(world_, [&] {
+        check_sets(sets);
+        if (is_first())
+            check_port_path(path_);
+    });
     for (target_tensors const& one : sets) {
         wanted_.sets.push_back(one.tensors);
         handles_.insert(handles_.end(), one.tensors.handles().begin(), one.tensors.handles().end());
