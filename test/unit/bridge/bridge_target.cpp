@@ -382,7 +382,10 @@ BOOST_AUTO_TEST_CASE(another_source_that_does_not_fit_is_said_and_the_set_stays)
     {
         weights other({"a"}, 6, 5, cut_along::rows);
         bridge_source const source(solo(), other.views(), port);
-        BOOST_TEST(error_of([&] { target->update(); }).starts_with("shape_mismatch: 'a'"));
+        std::string const said = error_of([&] { target->update(); });
+        std::string const begin =
+            "shape_mismatch: " + port->string() + ": another source has come, which does not fit: ";
+        BOOST_TEST(said.starts_with(begin + "'a' "), said);
         BOOST_TEST(want.version().value() == 1);
     }
     BOOST_TEST(target->update() == 1u);

@@ -200,6 +200,9 @@ RESHARD_DECL bool target_state::meet(seen_source const& seen) {
     } catch (error const& problem) {
         if (problem.code() == errc::io)
             return false;
+        if (session_)
+            fail(problem.code(), path_.string(),
+                 ": another source has come, which does not fit: ", problem.what());
         throw;
     }
     seat_ = {}; // before the memory in which it is
