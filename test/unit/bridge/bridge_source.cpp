@@ -109,10 +109,21 @@ BOOST_AUTO_TEST_CASE(a_pattern_that_no_key_matches_publishes_nothing) {
     bridge_source source(solo(), have.views(), port);
     source.publish();
     BOOST_CHECK_EXCEPTION(source.publish({"a", "c*"}), error,
-                          says(errc::unknown_key, "'c*' is said to have changed, and matches none "
-                                                  "of the 2 keys of the source"));
+                          says(errc::unknown_key, "'c*' is said to have changed, and matches no "
+                                                  "key of the source, which has 2 keys"));
     BOOST_TEST(source.stats().version == 1u);
     BOOST_TEST(source.publish() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_is_near_to_one_that_is_not_there_is_asked_for) {
+    port_path const port;
+    weights have({"model.layers.0.weight"}, 6, 4, cut_along::rows);
+    bridge_source source(solo(), have.views(), port);
+    BOOST_CHECK_EXCEPTION(source.publish({"model.layer.0.weight"}), error,
+                          says(errc::unknown_key,
+                               "'model.layer.0.weight' is said to have changed, and matches no key "
+                               "of the source, which has 1 key (did you mean "
+                               "'model.layers.0.weight'?)"));
 }
 
 BOOST_AUTO_TEST_CASE(tensors_with_strides_are_compared_and_copied) {

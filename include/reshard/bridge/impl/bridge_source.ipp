@@ -12,6 +12,7 @@
 #include <reshard/bridge/side_layout.hpp>
 #include <reshard/bridge/stored_shards.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -160,8 +161,9 @@ source_state::matching(std::vector<std::string> const& patterns) const {
                 matched[t] = is_used = true;
         if (!is_used)
             fail(errc::unknown_key, "'", text,
-                 "' is said to have changed, and matches none of the ", whole_.tensors.size(),
-                 " keys of the source");
+                 "' is said to have changed, and matches no key of the source, which has ",
+                 counted(whole_.tensors.size(), "key"),
+                 did_you_mean_key(text, whole_.tensors, &tensor_layout::key));
     }
     return matched;
 }
