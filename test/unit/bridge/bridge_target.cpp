@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
         error_of(meet) ==
         "deadline: " + port->string() +
             ": waited 0 s for the port file of a source; the one that is there is of process " +
-            std::to_string(::getpid()) + ", has ended; start the source, with this path");
+            std::to_string(::getpid()) + ", which has ended; start the source, with this path");
     std::ofstream(*port.operator->()) << "another file";
     BOOST_TEST(error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is no port"));
 }

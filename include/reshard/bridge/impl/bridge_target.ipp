@@ -160,8 +160,8 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
             if (patience.is_over())
                 fail(errc::deadline, path_.string(), ": waited ",
                      seconds_text(how_.deadline.seconds), " for the port file of a source; ",
-                     port ? "the one that is there is of " +
-                                state_of(read_content(*port).control.maker, false)
+                     port ? words("the one that is there is of process ",
+                                  read_content(*port).control.maker.number, ", which has ended")
                           : "there is none",
                      "; start the source, with this path");
         }
