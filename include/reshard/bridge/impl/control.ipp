@@ -5,6 +5,7 @@
 
 #include <reshard/bridge/control.hpp>
 
+#include <reshard/core/error.hpp>
 #include <reshard/os/process.hpp>
 
 #include <algorithm>
