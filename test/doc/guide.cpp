@@ -119,6 +119,14 @@ void rows_to_columns(boost::mpi::communicator const& world) {
     }
     // [/cache]
     expect(kept.hits() == 2 && kept.misses() == 1, "cache");
+    // [relays]
+    reshard::job relayed =
+        reshard::prepare(world, have, want_again, {.relays = true});
+    run(relayed);
+    // What this rank passed on of what it got; 0 on all: nothing was.
+    reshard::index_t const passed_on = relayed.cost().bytes_relayed;
+    // [/relays]
+    expect(passed_on == 0, "relays: every element is wanted once");
 }
 
 /// Rank `r` wants rows `r` and `r + 1`, of which its neighbours want one each.

@@ -132,6 +132,21 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_version_and_all_of_it) {
     target.reset();
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named_on_all_ranks_of_a_program) {
+    square_part mine(side, 0);
+    std::string const expected =
+        "io: /nowhere/port: /nowhere, its parent directory, does not exist";
+    bridge_options const at_once{.deadline = 0.0};
+    if (is_source)
+        BOOST_TEST(agreed_error(side.base(), [&] {
+                       bridge_source(side, mine.views(), "/nowhere/port", at_once);
+                   }) == expected);
+    if (is_target)
+        BOOST_TEST(agreed_error(side.base(), [&] {
+                       bridge_target(side, mine.views(), "/nowhere/port", at_once);
+                   }) == expected);
+}
+
 BOOST_AUTO_TEST_CASE(mistakes_of_one_rank_are_those_of_all_of_its_program) {
     square_part have(side, 0);
     state_dict wrong = have.views();

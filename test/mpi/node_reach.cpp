@@ -5,6 +5,7 @@
 #include "support/agreed_error.hpp"
 #include "support/matrix_part.hpp"
 
+#include <reshard/bind/job_state.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
@@ -271,7 +272,8 @@ BOOST_AUTO_TEST_CASE(all_ranks_give_an_arena_or_none) {
                                   : "ranks_disagree: rank 0 runs redistribute and rank " +
                                         std::to_string(size - 1) +
                                         " runs it with a different program or different options; "
-                                        "every rank must make the same call"));
+                                        "every rank must make the same call: " +
+                                        std::string(detail::alike_in_calls)));
 }
 
 BOOST_AUTO_TEST_CASE(an_arena_of_other_ranks_is_refused) {

@@ -4,6 +4,7 @@
 
 #include "support/agreed_error.hpp"
 
+#include <reshard/bind/job_state.hpp>
 #include <reshard/expr/algebra.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -178,7 +179,8 @@ BOOST_AUTO_TEST_CASE(ranks_that_do_different_things_get_an_error_on_every_rank) 
     auto const problem = agreed_error(world.base(), [&] { fill(next(), kept, how); });
     BOOST_TEST(problem ==
                "ranks_disagree: rank 0 runs redistribute and rank 1 runs it with a "
-               "different program or different options; every rank must make the same call");
+               "different program or different options; every rank must make the same call: " +
+                   std::string(alike_in_calls));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_planned_is_not_kept) {

@@ -6,6 +6,7 @@
 #include "support/counted_row.hpp"
 #include "support/ranks_per_node.hpp"
 
+#include <reshard/bind/job_state.hpp>
 #include <reshard/expr/algebra.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -199,7 +200,8 @@ BOOST_AUTO_TEST_CASE(options_follow_the_tensors_where_there_is_no_program) {
     BOOST_TEST(agreed_error(world, [&] { prepare(world, dict(source), dict(target), mine); }) ==
                "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
                    " runs it with a different program or different options; every rank must make "
-                   "the same call");
+                   "the same call: " +
+                   std::string(alike_in_calls));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_transposes_and_casts_on_the_way) {
@@ -328,7 +330,8 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
     std::string const expected = "ranks_disagree: rank 0 runs redistribute and rank " +
                                  std::to_string(last) +
                                  " runs it with a different program or different options; every "
-                                 "rank must make the same call";
+                                 "rank must make the same call: " +
+                                 std::string(alike_in_calls);
     BOOST_TEST(error_of(dict(source), dict(target), rank == last ? other : program) == expected);
     BOOST_TEST(error_of(dict(source), dict(target),
                         rank == last ? std::nullopt : std::optional(program)) == expected);
@@ -342,7 +345,8 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_options_are_told_so) {
         agreed_error(world, [&] { redistribute(world, dict(source), dict(target), mine); }) ==
         "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
             " runs it with a different program or different options; every rank must make the same "
-            "call");
+            "call: program, memory_budget, processes_per_node, relays, shape_mismatch, strict, "
+            "gather_up_to and on_node alike, and all or none with a cache, allocate and an arena");
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,11 @@ namespace reshard::detail {
 
 /// A number that stands for the call: equal where ranks do the same.
 RESHARD_DECL std::uint64_t digest_of_call(options const& how);
+
+/// What goes into it, and arenas, in a sentence.
+inline constexpr std::string_view alike_in_calls =
+    "program, memory_budget, processes_per_node, relays, shape_mismatch, strict, gather_up_to and "
+    "on_node alike, and all or none with a cache, allocate and an arena";
 
 /// What can be seen of the tensors of one rank alone.
 ///

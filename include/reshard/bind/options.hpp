@@ -240,12 +240,13 @@ struct options {
     /// RESHARD_RANKS_PER_NODE.
     node_exchange on_node = node_exchange::chosen;
     /// The longest that this rank waits for others at any one place, as seconds or as a duration of
-    /// `std::chrono`; 0: as long as it takes. When it is over, all ranks that wait get an error
-    /// with errc::deadline, a second later at most, which names the ranks that do not wait: they
-    /// were stopped, are still at work, or are in another call. The communicator is then good for
-    /// `MPI_Abort` alone, and memory that messages may still reach is kept until exit: a program
-    /// keeps its tensors as well. Give more than the slowest rank needs to come, and to move its
-    /// own bytes.
+    /// `std::chrono`; 0 and infinity: as long as it takes. What is negative or no number is refused
+    /// where it is given, with errc::usage, by that rank alone. When the time is over, all ranks
+    /// that wait get an error with errc::deadline, a second later at most, which names the ranks
+    /// that do not wait: they were stopped, are still at work, or are in another call. The
+    /// communicator is then good for `MPI_Abort` alone, and memory that messages may still reach is
+    /// kept until exit: a program keeps its tensors as well. Give more than the slowest rank needs
+    /// to come, and to move its own bytes.
     ///
     /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here
     ///             every wait does

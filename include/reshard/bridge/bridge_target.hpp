@@ -38,7 +38,8 @@ public:
     ///
     /// \par Collective every rank of the group, in the same order, here and below
     /// \throws error on every rank alike: one that adding a tensor gave; errc::bad_layout for sets
-    ///         of different shards; errc::memory_overlap; errc::deadline where no source has come;
+    ///         of different shards; errc::memory_overlap; errc::usage for an empty path; errc::io
+    ///         where its directory does not exist; errc::deadline where no source has come;
     ///         errc::corrupt_file for a port file that was cut short or is another file, and
     ///         errc::unsupported for one of another format; as `prepare` where the shapes, types or
     ///         keys of the source do not fit

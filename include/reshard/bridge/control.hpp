@@ -43,6 +43,14 @@ struct control_block {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared by processes");
 
+/// The highest number that a version has: of what `control_block::left` has, 48 bits are it.
+inline constexpr std::uint64_t last_version = (std::uint64_t{1} << 48) - 1;
+
+/// The number behind that of a version.
+///
+/// \throws error with errc::usage behind the last one
+RESHARD_DECL std::uint64_t version_behind(std::uint64_t version);
+
 /// The block that lies in memory of zeros, or of another process.
 ///
 /// \pre the memory is aligned to a cache line, and large enough

@@ -30,14 +30,15 @@ struct bridge_options {
     std::vector<std::string> shape_mismatch = {};
     std::optional<strictness> strict = {};
     /// The longest that this program waits for the other one at any place. How long ranks of one
-    /// program wait for one another is their group's affair, and should be more.
+    /// program wait for one another is their group's affair, and should be more. 0: not at all;
+    /// infinity: as long as it takes. What is negative or no number is refused with errc::usage.
     detail::wait_duration deadline = 10.0;
     /// Of a target: called whenever a tensor has all that this rank wants of a version. Where the
     /// version is overwritten before the other tensors have come, it is called anew, with a newer
     /// one.
     std::function<void(std::string const& key, std::uint64_t version)> ready = {};
     /// Of a source: the number before its first version, where no earlier source has left a higher
-    /// one.
+    /// one; below 2^48 - 1.
     std::uint64_t versions_before = 0;
     /// Of a source: its last number outlives it, also where it ends as it should, so that servers
     /// which stay see numbers grow. It stands beside the port file, at its path with `.versions`;

@@ -64,6 +64,11 @@ struct port_head {
     }
 };
 
+/// Refuses a path at which no port file can be.
+///
+/// \throws error with errc::usage for an empty one; errc::io where its directory does not exist
+RESHARD_DECL void check_port_path(std::filesystem::path const& path);
+
 /// The head of a port file; nothing where there is no file.
 ///
 /// \throws error with errc::corrupt_file for another file; errc::unsupported for another format;
@@ -101,7 +106,7 @@ public:
     /// \param begun versions that were begun before, at least: more, where the old file or the one
     ///              at `count_path` says so
     /// \throws error with errc::already_exists where a file is at either path that is none of
-    ///         these; errc::io
+    ///         these; as `check_port_path`; errc::io
     written_port(std::filesystem::path path, port_content const& content, std::uint64_t token,
                  std::uint64_t begun);
     written_port(written_port&& other) noexcept = default;

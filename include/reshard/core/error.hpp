@@ -191,6 +191,15 @@ std::string counted(Count const& count, std::string_view noun) {
     return noun == "axis" ? text : text + "s";
 }
 
+/// A number of seconds in a sentence: `10 s`, `0.5 s`.
+inline std::string seconds_text(double seconds) {
+    std::string text = std::to_string(seconds);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.'))
+        text.pop_back();
+    return text + " s";
+}
+
 /// The first of `count` names, and how many more there are: `'a' and 2 more`.
 inline std::string first_and_more(std::string const& first, std::size_t count) {
     return count > 1 ? first + " and " + std::to_string(count - 1) + " more" : first;

@@ -87,10 +87,11 @@ namespace detail {
 /// `digest` stands for everything that must be equal: operation, program, options. A local error
 /// that is known by then travels along, so that no rank waits for one that already failed.
 ///
+/// \param alike says what of the call must be alike, where that is known
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks
 void agree_to_run(group auto const& world, std::string_view operation, std::uint64_t digest,
-                  local_error const& mine = std::nullopt) {
+                  local_error const& mine = std::nullopt, std::string_view alike = {}) {
     std::string const call = std::string(operation) + '#' + std::to_string(digest);
     std::vector<std::string> const all = world.all_gather(mine ? encode(mine) : '\0' + call);
     for (std::string const& bytes : all)
@@ -100,9 +101,11 @@ void agree_to_run(group auto const& world, std::string_view operation, std::uint
         if (all[rank] != all[0]) {
             std::string const first = named_call(all[0]);
             std::string const other = named_call(all[rank]);
+            bool const is_same_call = other == first;
             fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank, " runs ",
-                 other == first ? "it with a different program or different options" : other,
-                 "; every rank must make the same call");
+                 is_same_call ? "it with a different program or different options" : other,
+                 "; every rank must make the same call", is_same_call && !alike.empty() ? ": " : "",
+                 is_same_call ? alike : "");
         }
 }
 

@@ -3,6 +3,9 @@
 #ifndef RESHARD_GROUP_SOLO_HPP
 #define RESHARD_GROUP_SOLO_HPP
 
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
 #include <concepts>
 #include <string>
 #include <vector>
@@ -12,9 +15,17 @@
 
 namespace reshard::detail {
 
-/// How long a rank waits for others: a number of seconds, or a `std::chrono::duration`.
+/// How long a rank waits for others: a number of seconds, or a `std::chrono::duration`. More than
+/// 1e9 seconds, infinity among them, become 1e9, which no clock overflows with.
+///
+/// \throws error with errc::usage for what is negative or no number
 struct wait_duration {
-    constexpr wait_duration(double number_of_seconds = 0) : seconds(number_of_seconds) {}
+    constexpr wait_duration(double number_of_seconds = 0)
+        : seconds(std::min(number_of_seconds, 1e9)) {
+        if (!(number_of_seconds >= 0))
+            fail(errc::usage, "a deadline of ", seconds_text(number_of_seconds),
+                 "; give the seconds that may be waited, from 0 on, or a duration of std::chrono");
+    }
 
     template <class Duration>
         requires requires(Duration some) {
@@ -22,8 +33,9 @@ struct wait_duration {
             some.count();
         }
     constexpr wait_duration(Duration some)
-        : seconds(static_cast<double>(some.count()) * static_cast<double>(Duration::period::num) /
-                  static_cast<double>(Duration::period::den)) {}
+        : wait_duration(static_cast<double>(some.count()) *
+                        static_cast<double>(Duration::period::num) /
+                        static_cast<double>(Duration::period::den)) {}
 
     double seconds;
 };

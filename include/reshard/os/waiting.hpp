@@ -5,22 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
 #include <thread>
 
 /// \file
 /// Waiting for another program, which tells nobody when it is ready.
 
 namespace reshard::detail {
-
-/// A number of seconds in a sentence: `10 s`, `0.5 s`.
-inline std::string seconds_text(double seconds) {
-    std::string text = std::to_string(seconds);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.ends_with('.'))
-        text.pop_back();
-    return text + " s";
-}
 
 /// The time that passes, and how a process lets others work meanwhile: the longer it has waited,
 /// the longer it sleeps between two looks.

@@ -9,6 +9,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+
 using namespace reshard;
 using namespace reshard::test;
 
@@ -104,10 +109,21 @@ BOOST_AUTO_TEST_CASE(a_pattern_that_no_key_matches_publishes_nothing) {
     bridge_source source(solo(), have.views(), port);
     source.publish();
     BOOST_CHECK_EXCEPTION(source.publish({"a", "c*"}), error,
-                          says(errc::unknown_key, "'c*' is said to have changed, and matches none "
-                                                  "of the 2 keys of the source"));
+                          says(errc::unknown_key, "'c*' is said to have changed, and matches no "
+                                                  "key of the source, which has 2 keys"));
     BOOST_TEST(source.stats().version == 1u);
     BOOST_TEST(source.publish() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_is_near_to_one_that_is_not_there_is_asked_for) {
+    port_path const port;
+    weights have({"model.layers.0.weight"}, 6, 4, cut_along::rows);
+    bridge_source source(solo(), have.views(), port);
+    BOOST_CHECK_EXCEPTION(source.publish({"model.layer.0.weight"}), error,
+                          says(errc::unknown_key,
+                               "'model.layer.0.weight' is said to have changed, and matches no key "
+                               "of the source, which has 1 key (did you mean "
+                               "'model.layers.0.weight'?)"));
 }
 
 BOOST_AUTO_TEST_CASE(tensors_with_strides_are_compared_and_copied) {
@@ -175,6 +191,30 @@ BOOST_AUTO_TEST_CASE(its_versions_are_numbered_behind_what_it_is_told) {
     BOOST_TEST(moved.publish() == 43u);
     BOOST_CHECK_EXCEPTION(source.publish(), error,
                           mentions(errc::usage, "this source has been moved from"));
+}
+
+BOOST_AUTO_TEST_CASE(its_numbers_end_in_an_error_and_never_begin_anew) {
+    port_path const port;
+    weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
+    constexpr std::uint64_t last = 281474976710655; // 2^48 - 1
+    std::string const limit = "versions go up to 281474976710655, and the number before the next "
+                              "is ";
+    std::string const advice = "; give a lower versions_before";
+    for (std::uint64_t const before : {std::numeric_limits<std::uint64_t>::max(), last})
+        BOOST_CHECK_EXCEPTION(
+            bridge_source(solo(), have.views(), port, {.versions_before = before}), error,
+            says(errc::usage, limit + std::to_string(before) + advice));
+    BOOST_TEST(!std::filesystem::exists(port));
+    bridge_source source(solo(), have.views(), port, {.versions_before = last - 1});
+    {
+        bridge_target target(solo(), want.views(), port);
+        BOOST_TEST(source.publish() == last);
+        BOOST_TEST(target.update() == last);
+    }
+    BOOST_TEST(source.wait_for_readers(1, 0.0)); // it has left with that one
+    BOOST_CHECK_EXCEPTION(source.publish(), error,
+                          says(errc::usage, limit + std::to_string(last) + advice));
+    BOOST_TEST(source.stats().version == last);
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_said_before_there_is_a_port_file) {

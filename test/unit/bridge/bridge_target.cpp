@@ -282,9 +282,20 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
         error_of(meet) ==
         "deadline: " + port->string() +
             ": waited 0 s for the port file of a source; the one that is there is of process " +
-            std::to_string(::getpid()) + ", has ended; start the source, with this path");
+            std::to_string(::getpid()) + ", which has ended; start the source, with this path");
     std::ofstream(*port.operator->()) << "another file";
     BOOST_TEST(error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is no port"));
+}
+
+BOOST_AUTO_TEST_CASE(a_path_where_no_source_can_come_is_refused_without_waiting) {
+    weights want({"a"}, 6, 4, cut_along::rows);
+    bridge_options const at_once{.deadline = 0.0};
+    BOOST_CHECK_EXCEPTION(bridge_target(solo(), want.views(), "/nowhere/port", at_once), error,
+                          says(errc::io, "/nowhere/port: /nowhere, its parent directory, does not "
+                                         "exist"));
+    BOOST_CHECK_EXCEPTION(bridge_target(solo(), want.views(), "", at_once), error,
+                          says(errc::usage, "the path of a bridge's port file is empty; give both "
+                                            "programs the same path of a file"));
 }
 
 BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_is_named) {
@@ -371,7 +382,10 @@ BOOST_AUTO_TEST_CASE(another_source_that_does_not_fit_is_said_and_the_set_stays)
     {
         weights other({"a"}, 6, 5, cut_along::rows);
         bridge_source const source(solo(), other.views(), port);
-        BOOST_TEST(error_of([&] { target->update(); }).starts_with("shape_mismatch: 'a'"));
+        std::string const said = error_of([&] { target->update(); });
+        std::string const begin =
+            "shape_mismatch: " + port->string() + ": another source has come, which does not fit: ";
+        BOOST_TEST(said.starts_with(begin + "'a' "), said);
         BOOST_TEST(want.version().value() == 1);
     }
     BOOST_TEST(target->update() == 1u);

@@ -7,6 +7,7 @@
 #include <reshard/group/solo.hpp>
 
 #include <new>
+#include <string_view>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -167,6 +168,21 @@ BOOST_AUTO_TEST_CASE(one_operation_with_two_programs_is_a_difference_too) {
     check_all(results, errc::ranks_disagree,
               "rank 0 runs load and rank 1 runs it with a different program or different options; "
               "every rank must make the same call");
+}
+
+BOOST_AUTO_TEST_CASE(what_must_be_alike_is_said_where_ranks_are_in_the_same_call) {
+    std::string_view const alike = "relays and on_node alike";
+    auto const differing = [&](std::string_view other) {
+        return outcomes(2, [&, other](auto const& world) {
+            bool const is_other = world.rank() == 1;
+            agree_to_run(world, is_other ? other : "load", is_other ? 7 : 8, std::nullopt, alike);
+        });
+    };
+    check_all(differing("load"), errc::ranks_disagree,
+              "rank 0 runs load and rank 1 runs it with a different program or different options; "
+              "every rank must make the same call: relays and on_node alike");
+    check_all(differing("save"), errc::ranks_disagree,
+              "rank 0 runs load and rank 1 runs save; every rank must make the same call");
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_in_the_midst_of_something_runs_something_else) {

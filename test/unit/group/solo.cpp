@@ -2,11 +2,18 @@
 
 #include <reshard/group/solo.hpp>
 
+#include "support/says.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
 
 using namespace reshard;
+using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(group_solo)
 
@@ -50,6 +57,35 @@ BOOST_AUTO_TEST_CASE(a_wait_is_seconds_or_a_duration) {
     static_assert(wait_duration(0.25).seconds == 0.25);
     static_assert(wait_duration(std::chrono::milliseconds(1500)).seconds == 1.5);
     BOOST_TEST(wait_duration(std::chrono::minutes(2)).seconds == 120);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_that_is_negative_or_no_number_is_refused) {
+    using detail::wait_duration;
+    constexpr std::string_view rest = "; give the seconds that may be waited, from 0 on, or a "
+                                      "duration of std::chrono";
+    auto const refuses = [&](auto const& seconds, std::string const& text) {
+        BOOST_CHECK_EXCEPTION((void)wait_duration(seconds), error,
+                              says(errc::usage, "a deadline of " + text + std::string(rest)));
+    };
+    refuses(-3.0, "-3 s");
+    refuses(std::chrono::milliseconds(-1500), "-1.5 s");
+    refuses(-std::numeric_limits<double>::infinity(), "-inf s");
+    refuses(std::chrono::duration<double>(std::nan("")), "nan s");
+    refuses(std::nan(""), "nan s");
+    static_assert(wait_duration(-0.0).seconds == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_as_long_as_it_takes_overflows_no_clock) {
+    using detail::wait_duration;
+    using std::chrono::steady_clock;
+    auto const fits = [](wait_duration longest) {
+        auto const ticks = std::chrono::duration_cast<steady_clock::duration>(
+            std::chrono::duration<double>(longest.seconds));
+        return steady_clock::now() + ticks > steady_clock::now() + std::chrono::hours(24 * 365);
+    };
+    BOOST_TEST(fits(std::numeric_limits<double>::infinity()));
+    BOOST_TEST(fits(1e300));
+    BOOST_TEST(fits(std::chrono::hours::max()));
 }
 
 BOOST_AUTO_TEST_CASE(one_process_waits_for_nobody) {

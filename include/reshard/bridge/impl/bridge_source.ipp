@@ -12,6 +12,7 @@
 #include <reshard/bridge/side_layout.hpp>
 #include <reshard/bridge/stored_shards.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -108,6 +109,7 @@ RESHARD_DECL source_state::source_state(any_group world, source_tensors const& h
 }
 
 RESHARD_DECL void source_state::bind(source_tensors const& have, bridge_options const& how) {
+    version_behind(how.versions_before);
     auto const me = static_cast<holder_t>(world_.rank());
     check_twins(have.tensors);
     shard_views<const_tensor_view> held;
@@ -160,8 +162,9 @@ source_state::matching(std::vector<std::string> const& patterns) const {
                 matched[t] = is_used = true;
         if (!is_used)
             fail(errc::unknown_key, "'", text,
-                 "' is said to have changed, and matches none of the ", whole_.tensors.size(),
-                 " keys of the source");
+                 "' is said to have changed, and matches no key of the source, which has ",
+                 counted(whole_.tensors.size(), "key"),
+                 did_you_mean_key(text, whole_.tensors, &tensor_layout::key));
     }
     return matched;
 }
@@ -198,9 +201,10 @@ RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version
 }
 
 RESHARD_DECL std::uint64_t source_state::publish(std::vector<std::string> const* patterns) {
-    std::uint64_t const version = done_.version + 1;
+    std::uint64_t version = 0;
     std::vector<bool> changed;
     local_error const problem = attempt([&] {
+        version = version_behind(done_.version);
         if (patterns)
             changed = matching(*patterns);
         if (!is_first())

@@ -124,7 +124,11 @@ RESHARD_DECL target_state::target_state(any_group world, std::vector<target_tens
     : world_(std::move(world)), path_(std::move(path)), how_(how) {
     wanted_.me = static_cast<holder_t>(world_.rank());
     wanted_.whole = layout_of_side(world_, sets[0], "target");
-    agree_on(world_, [&] { check_sets(sets); });
+    agree_on(world_, [&] {
+        check_sets(sets);
+        if (is_first())
+            check_port_path(path_);
+    });
     for (target_tensors const& one : sets) {
         wanted_.sets.push_back(one.tensors);
         handles_.insert(handles_.end(), one.tensors.handles().begin(), one.tensors.handles().end());
@@ -157,8 +161,8 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
             if (patience.is_over())
                 fail(errc::deadline, path_.string(), ": waited ",
                      seconds_text(how_.deadline.seconds), " for the port file of a source; ",
-                     port ? "the one that is there is of " +
-                                state_of(read_content(*port).control.maker, false)
+                     port ? words("the one that is there is of process ",
+                                  read_content(*port).control.maker.number, ", which has ended")
                           : "there is none",
                      "; start the source, with this path");
         }
@@ -197,6 +201,9 @@ RESHARD_DECL bool target_state::meet(seen_source const& seen) {
     } catch (error const& problem) {
         if (problem.code() == errc::io)
             return false;
+        if (session_)
+            fail(problem.code(), path_.string(),
+                 ": another source has come, which does not fit: ", problem.what());
         throw;
     }
     seat_ = {}; // before the memory in which it is

@@ -5,6 +5,7 @@
 
 #include <reshard/bridge/control.hpp>
 
+#include <reshard/core/error.hpp>
 #include <reshard/os/process.hpp>
 #include <reshard/os/waiting.hpp>
 
@@ -14,6 +15,13 @@
 #include <utility>
 
 namespace reshard::detail {
+
+RESHARD_DECL std::uint64_t version_behind(std::uint64_t version) {
+    if (version >= last_version)
+        fail(errc::usage, "versions go up to ", last_version,
+             ", and the number before the next is ", version, "; give a lower versions_before");
+    return version + 1;
+}
 
 RESHARD_DECL control_block& control_in(std::byte* memory) {
     return *std::launder(reinterpret_cast<control_block*>(memory));

@@ -31,6 +31,13 @@ inline std::uint64_t digest_of_bytes(std::string_view bytes) {
     return digest.value();
 }
 
+RESHARD_DECL void check_port_path(std::filesystem::path const& path) {
+    if (path.empty())
+        fail(errc::usage, "the path of a bridge's port file is empty; give both programs the same "
+                          "path of a file");
+    check_parent(path);
+}
+
 /// Reads a head, as far as the file goes.
 inline port_head head_in(std::filesystem::path const& path, std::string_view bytes) {
     if (bytes.substr(0, port_magic.size()) != port_magic)
@@ -139,10 +146,10 @@ inline std::string port_text(std::uint64_t token, std::uint64_t begun, std::stri
 
 RESHARD_DECL written_port::written_port(std::filesystem::path path, port_content const& content,
                                         std::uint64_t token, std::uint64_t begun)
-    : token_(token),
-      begun_(std::max({begun, take_over(path), take_over(count_path(path))})),
-      keeps_count_(std::filesystem::exists(count_path(path))) {
-    check_parent(path);
+    : token_(token) {
+    check_port_path(path);
+    begun_ = std::max({begun, take_over(path), take_over(count_path(path))});
+    keeps_count_ = std::filesystem::exists(count_path(path));
     file_ = put_file(path, port_text(token, begun_, content_bytes(content)));
     path_ = std::move(path);
 }
