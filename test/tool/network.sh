@@ -52,6 +52,13 @@ grep -q 'no order takes' plan.svg plan.html && report "links are shown without a
 # Two ranks on a node, as the option says in place of the file: they share memory.
 succeeds 1 plan --source have.json --target want.json --network network.json --ranks-per-node 2 --json
 expects output "round(d['network']['seconds'], 6), d['network']['ranks_per_node']" "(10.5, 2)"
+# A node with room for any number of ranks has all of them.
+for number in 3 4294967295; do
+    echo "{\"ranks_per_node\": $number}" >room.json
+    succeeds 1 plan --source have.json --target want.json --network room.json --json
+    json output "{**d, 'network': {**d['network'], 'ranks_per_node': 0}, 'planning': 0}" >room.$number
+done
+cmp -s room.3 room.4294967295 || report "nodes with room for more ranks than there are change a plan"
 succeeds 1 plan --source have.json --target want.json --json
 expects output "'network' in d" "False"
 # What ranks 1 to 3 want from rank 0 leaves it once with --relays: 2000 bytes at 100 a second, three times one after the
