@@ -75,9 +75,9 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
     if (!source.checkpoint)
         return std::nullopt;
     if (run.target_pieces > most_pieces) {
-        note(options.files.target + ": of " + grouped(run.target_pieces) +
-             " shards it is not listed what convert reads and writes, which is done up to " +
-             grouped(most_pieces));
+        note(options.files.target + ": " + grouped(run.target_pieces) +
+             " shards; what convert reads and writes is listed for " + grouped(most_pieces) +
+             " at most");
         return std::nullopt;
     }
     return conversion_of(source, all,
@@ -181,9 +181,10 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
 
 relabelling relabel(source_spec const& source, job& all, plan_command const& options) {
     if (source.checkpoint)
-        fail(errc::usage, source.path,
-             ": --relabel says which process plays which rank, and this is a checkpoint; give the "
-             "layout that the processes have");
+        fail(
+            errc::usage, source.path,
+            ": --relabel begins with what processes have in memory, and this is a checkpoint; give "
+            "as --source the layout file of those processes");
     relabelling found =
         best_relabelling(all.map(), source.held, *all.target, options.ranks_per_node);
     all.target = found.of_processes(*all.target);

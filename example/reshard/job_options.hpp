@@ -194,6 +194,11 @@ inline std::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas,
                              "rank 0, where shard-00001-model-... is without this option")};
 }
 
+/// What is wrong with the name of a file, which any but no name can be; or nothing.
+inline std::string complaint_about_file(std::string const& path) {
+    return path.empty() ? "'' is not the name of a file" : "";
+}
+
 /// `--report`: the name of a page.
 inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string const& what) {
     return command

@@ -21,9 +21,16 @@
 
 #include <CLI/CLI.hpp>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -84,11 +91,76 @@ struct process_place {
     bool operator==(process_place const&) const = default;
 };
 
+/// What the processes of a machine share, however many of them count as a node.
+struct shared_machine {
+    index_t ranks = 1;
+    index_t cores = 1; ///< on which one of them may run; where unknown, as many as ranks
+    index_t bytes = 0; ///< of memory; 0: unknown
+};
+
+/// By number of a core, '1' where this process may run on it; empty where the system does not say.
+std::string own_cores() {
+    std::string text;
+#if defined(__linux__)
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    if (::sched_getaffinity(0, sizeof cores, &cores) == 0)
+        for (unsigned i = 0; i < CPU_SETSIZE; ++i)
+            text += CPU_ISSET(i, &cores) ? '1' : '0';
+#endif
+    return text;
+}
+
+shared_machine machine_of(processes const& world) {
+    std::vector<std::string> all{own_cores()};
+    if (mpi_group const* const ranks = world.mpi())
+        all = detail::node_of(*ranks, 0).group.all_gather(all.front());
+    std::string cores;
+    for (std::string const& text : all) {
+        cores.resize(std::max(cores.size(), text.size()), '0');
+        for (std::size_t i = 0; i < text.size(); ++i)
+            cores[i] = std::max(cores[i], text[i]);
+    }
+    auto const ranks = static_cast<index_t>(all.size());
+    index_t const count = std::ranges::count(cores, '1');
+    return {ranks, count == 0 ? ranks : count,
+            index_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE)};
+}
+
+/// What is wrong with more ranks than cores, or nothing.
+std::string crowd_text(shared_machine const& machine) {
+    return machine.ranks <= machine.cores
+               ? std::string()
+               : counted(static_cast<std::size_t>(machine.ranks), "rank") + " on " +
+                     counted(static_cast<std::size_t>(machine.cores), "core") +
+                     ": what is measured between them is mostly how long one waits for a core; "
+                     "start as many ranks as there are cores, or fewer";
+}
+
+/// Says how much memory it takes on a machine that ranks give `bytes` each, and get as many.
+[[noreturn]] void refuse_bytes(shared_machine const& machine, index_t bytes,
+                               std::string const& why) {
+    constexpr index_t most = std::numeric_limits<index_t>::max();
+    bool const is_beyond = bytes > most / 2 / machine.ranks;
+    fail(errc::io, "reshard measure-network: --bytes: to give and get ", byte_text(bytes), ", ",
+         counted(static_cast<std::size_t>(machine.ranks), "rank"), " of one machine would take ",
+         is_beyond ? "more than " : "", byte_text(is_beyond ? most : 2 * machine.ranks * bytes),
+         " of memory, and ", why, "; give fewer, as in 64MiB");
+}
+
+/// Refuses what does not fit the memory of the machine, before the system ends a process for it.
+void check_memory(shared_machine const& machine, index_t bytes) {
+    if (machine.bytes > 0 && bytes > machine.bytes / 2 / machine.ranks)
+        refuse_bytes(machine, bytes, "there are " + byte_text(machine.bytes));
+}
+
 using rank_pairs = std::vector<std::pair<int, int>>;
 
 class network_probe {
 public:
-    network_probe(processes const& world, index_t bytes) : world_(world), bytes_(bytes) {
+    network_probe(processes const& world, index_t bytes)
+        : world_(world), bytes_(bytes), machine_(machine_of(world)) {
+        agree_on(world, [&] { check_memory(machine_, bytes); });
         process_place mine;
         if (mpi_group const* const ranks = world.mpi()) {
             auto const node = detail::agreed_node_of(*ranks);
@@ -107,10 +179,24 @@ public:
         measure_copy(all);
         measure_memory(all);
         measure_link(all);
+        for (std::string const& text : world_.all_gather(crowd_text(machine_)))
+            if (!text.empty()) {
+                all.notes.push_back(text);
+                break;
+            }
         return all;
     }
 
 private:
+    /// A job of this rank in its memory, as far as that goes.
+    void make_job(std::optional<row_job>& made, index_t bytes) const {
+        try {
+            made.emplace(bytes);
+        } catch (std::bad_alloc const&) {
+            refuse_bytes(machine_, bytes, "the system gives less");
+        }
+    }
+
     int at(int node, int place) const {
         auto const found = std::ranges::find(places_, process_place{node, place});
         return found == places_.end() ? -1 : static_cast<int>(found - places_.begin());
@@ -129,8 +215,10 @@ private:
         auto const seconds = [&](index_t bytes, bool are_all) {
             std::optional<row_job> copied;
             agree_on(world_, [&] {
-                if (are_all || world_.rank() == 0)
-                    copied.emplace(bytes).prepare_in(solo());
+                if (!are_all && world_.rank() != 0)
+                    return;
+                make_job(copied, bytes);
+                copied->prepare_in(solo());
             });
             return time_of(copied, bytes);
         };
@@ -210,7 +298,7 @@ private:
         std::optional<row_job> swapped;
         agree_on(world_, [&] { // before anybody waits for the other rank of a pair
             if (mine != all.end())
-                swapped.emplace(bytes);
+                make_job(swapped, bytes);
         });
         agree_on(world_, [&] {
             if (swapped)
@@ -247,6 +335,7 @@ private:
 
     processes const& world_;
     index_t bytes_;
+    shared_machine machine_;
     std::vector<process_place> places_;
     int per_node_ = 1;
 };
@@ -324,8 +413,10 @@ void add_measure_network(CLI::App& app, invocation& chosen) {
         "node, between nodes; for plan --network",
         "  mpiexec -n 8 reshard measure-network --output network.json\n"
         "  reshard measure-network --bytes 256MiB --json");
-    command->add_option("--output", options->output,
-                        "The file to write; one that is there is replaced");
+    command
+        ->add_option("--output", options->output,
+                     "The file to write; one that is there is replaced")
+        ->check(complaint_about_file, "");
     command
         ->add_option("--bytes", options->bytes,
                      "What a rank gives in each measurement; more than the caches hold")

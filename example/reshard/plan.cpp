@@ -20,6 +20,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -299,6 +300,17 @@ std::vector<std::string> formats_of_layouts() {
     return names;
 }
 
+/// What is wrong with a number of ranks of a node, or nothing.
+std::string complaint_about_ranks(std::string const& text) {
+    constexpr holder_t most = 1 << 22;
+    holder_t number = 0;
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return problem == std::errc() && end == text.data() + text.size() && number >= 1 &&
+                   number <= most
+               ? ""
+               : "'" + text + "' is not a whole number from 1 to " + std::to_string(most);
+}
+
 /// `--memory-budget` and `--picture`.
 void add_plan_options(CLI::App& command, plan_command& options) {
     CLI::Option* const budget = command.add_option_function<index_t>(
@@ -321,18 +333,21 @@ void add_plan_options(CLI::App& command, plan_command& options) {
         .add_option("--write-layout", options.relabelled,
                     "Write the target's layout with the processes of --relabel as its ranks, a "
                     "layout file to restart with; one that is there is replaced")
-        ->needs(relabel);
-    command.add_option(
-        "--network", options.network,
-        "A file with the speed of memory and links, as measure-network writes it: also show how "
-        "long the plan takes, what bounds it, and which links are the busiest");
+        ->needs(relabel)
+        ->check(complaint_about_file, "");
+    command
+        .add_option(
+            "--network", options.network,
+            "A file with the speed of memory and links, as measure-network writes it: also show "
+            "how long the plan takes, what bounds it, and which links are the busiest")
+        ->check(complaint_about_file, "");
     command
         .add_option(
             "--ranks-per-node", options.ranks_per_node,
             "So many ranks share a node: of several that have the same, one on the same node gives "
             "it, and links between nodes are spared. With --relabel: a process plays a rank in the "
             "place of one on its own node; with --network: in place of the number in the file")
-        ->check(CLI::Range(1, 1 << 22));
+        ->check(complaint_about_ranks, "");
     command
         .add_option(
             "--picture", options.picture,
@@ -350,9 +365,10 @@ void add_plan(CLI::App& app, invocation& chosen) {
         add_command(app, chosen, "plan",
                     "Show who would send what, without sending it; of a checkpoint, what convert "
                     "reads and writes with the target as its --layout",
-                    "  reshard plan --source six.json --target two.json --picture plan.svg\n"
+                    "  reshard plan --source six.json --target two.json --relabel "
+                    "--picture plan.svg\n"
                     "  reshard plan --source model --target layout.json --program fuse.aoa "
-                    "--memory-budget 80GB --json");
+                    "--network network.json --relays --json");
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files)->required();
     command

@@ -17,6 +17,11 @@ for command in inspect synthesize expand check reverse explain plan convert diff
     refuses 2 "^reshard $command: .*; see reshard $command --help" "$command" a b --nonsense
 done
 
+succeeds 1 plan --help
+for option in --relays --network --relabel; do
+    sed '1,/^Examples:/d' output | grep -q -e " $option " || report "plan --help has no example with $option"
+done
+
 refuses 2 '^reshard: no command is given; the commands are inspect, .*; see reshard --help'
 refuses 2 "^reshard: unknown command 'frobnicate'; the commands are inspect, " frobnicate
 refuses 2 "^reshard convert: unknown option '--nonsense'; see reshard convert --help" convert a b --nonsense

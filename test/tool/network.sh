@@ -52,6 +52,13 @@ grep -q 'no order takes' plan.svg plan.html && report "links are shown without a
 # Two ranks on a node, as the option says in place of the file: they share memory.
 succeeds 1 plan --source have.json --target want.json --network network.json --ranks-per-node 2 --json
 expects output "round(d['network']['seconds'], 6), d['network']['ranks_per_node']" "(10.5, 2)"
+# A node with room for any number of ranks has all of them.
+for number in 3 4294967295; do
+    echo "{\"ranks_per_node\": $number}" >room.json
+    succeeds 1 plan --source have.json --target want.json --network room.json --json
+    json output "{**d, 'network': {**d['network'], 'ranks_per_node': 0}, 'planning': 0}" >room.$number
+done
+cmp -s room.3 room.4294967295 || report "nodes with room for more ranks than there are change a plan"
 succeeds 1 plan --source have.json --target want.json --json
 expects output "'network' in d" "False"
 # What ranks 1 to 3 want from rank 0 leaves it once with --relays: 2000 bytes at 100 a second, three times one after the
@@ -117,6 +124,19 @@ echo '{"rack": {"latency_seconds": 1e300}}' >late.json
 refuses 3 '^late.json: rack.latency_seconds is 1e\+300; it must be from 0 to 1e6 seconds$' \
     plan --source have.json --target want.json --network late.json
 
+echo '{"link": {"latency_seconds": null}}' >null.json
+refuses 3 '^null.json: link.latency_seconds: expected a number, found null$' \
+    plan --source have.json --target want.json --network null.json
+echo '{"ranks_per_node": 2.5}' >half.json
+refuses 3 '^half.json: ranks_per_node: expected an integer from 1 to 4294967295, found 2.5' \
+    plan --source have.json --target want.json --network half.json
+refuses 2 "^reshard plan: --network: '' is not the name of a file; see" \
+    plan --source have.json --target want.json --network ""
+for number in 0 -1 2.5 nan 1e3 4194305 99999999999999999999 ""; do
+    refuses 2 "^reshard plan: --ranks-per-node: '$number' is not a whole number from 1 to 4194304; see" \
+        plan --source have.json --target want.json --ranks-per-node "$number"
+done
+
 # What is measured can be planned against. No number is expected, but that there is one.
 measured="all(0 < d[w]['rank_bytes_per_second'] < 1e13 and 0 < d[w]['node_bytes_per_second'] < 1e13 and 0 < d[w]['latency_seconds'] < 10 for w in d['measured'])"
 succeeds 1 measure-network --bytes 100kB --output found.json
@@ -126,13 +146,19 @@ expects found.json "d['ranks_per_node'], d['link']['node_bytes_per_second']" "(1
 succeeds 3 measure-network --bytes 100kB --output found.json --json
 expects output "d['ranks_per_node'], d['measured'], $measured" "(3, ['copy', 'memory'], True)"
 expects output "{k: v for k, v in d.items() if k != 'measured'} == json.load(open('found.json'))" "True"
+mv output printed.json
+succeeds 1 plan --source have.json --target want.json --network printed.json --json
+json output "[d['network'][k] for k in ('seconds', 'links')]" >printed
+succeeds 1 plan --source have.json --target want.json --network found.json --json
+json output "[d['network'][k] for k in ('seconds', 'links')]" | cmp -s - printed || report "what --json prints is no network file, or another one"
+succeeds 3 measure-network --bytes 100kB --output found.json --json
 grep -q '^note: one node: ' errors || report "it is not said that there is one node"
 succeeds 1 plan --source have.json --target want.json --network found.json --json
 expects output "d['network']['ranks_per_node'], d['network']['seconds'] > 0" "(3, True)"
 export RESHARD_RANKS_PER_NODE=2
 succeeds 4 measure-network --bytes 100kB --json
 expects output "d['ranks_per_node'], d['measured'], $measured" "(2, ['copy', 'memory', 'link'], True)"
-grep -q '^note: ' errors && report "something is noted where all is measured"
+grep -q '^note: one ' errors && report "something is noted as left out where all is measured"
 # Nodes of two and of one.
 succeeds 3 measure-network --bytes 100kB
 grep -q '^2 ranks a node$' output || report "the fullest node does not count"
@@ -141,9 +167,22 @@ grep -q '^2 ranks a node$' output || report "the fullest node does not count"
 export RESHARD_RANKS_PER_NODE=1
 succeeds 2 measure-network --bytes 4 --json
 expects output "d['measured'], $measured" "(['copy', 'link'], True)"
+[ "$(nproc)" -ge 2 ] && grep -q ' on .* core' errors && report "it is noted that ranks wait where there are cores for them"
 unset RESHARD_RANKS_PER_NODE
+# Two ranks on one core wait for it most of the time.
+checks=$((checks + 1))
+on 2 python3 -c 'import os, sys; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); os.execv(sys.argv[1], sys.argv[1:])' \
+    "$tool" measure-network --bytes 4 --json >output 2>errors || report "ranks on one core fail"
+[ "$(grep -c '^note: 2 ranks on 1 core: ' errors)" = 1 ] || report "it is not noted once that ranks wait for a core"
+expects output "d['measured']" "['copy', 'memory']"
 refuses 4 '^none/found.json: none, its parent directory, does not exist$' measure-network --bytes 4 --output none/found.json
 refuses 2 "^reshard measure-network: --bytes: 'much' is not a whole number of bytes" measure-network --bytes much
+refuses 2 "^reshard measure-network: --output: '' is not the name of a file; see" measure-network --bytes 4 --output ""
+RESHARD_REFUSED_RANKS=1 refuses 4 '^reshard measure-network: --bytes: to give and get 100 TB, 1 rank of one machine would take 200 TB of memory, and .*; give fewer, as in 64MiB$' \
+    measure-network --bytes 100TB
+RESHARD_REFUSED_RANKS=3 refuses 4 '^reshard measure-network: --bytes: to give and get 100 TB, 3 ranks of one machine would take 600 TB of memory, and ' \
+    measure-network --bytes 100TB
+refuses 4 ' to give and get 9.22 EB, .* would take more than 9.22 EB of memory' measure-network --bytes 9223372036854775807
 for bytes in 0 0MB 0.0GiB; do
     refuses 2 "^reshard measure-network: --bytes: '$bytes' is nothing that could be measured; give at least 1, as in 64MiB; see" \
         measure-network --bytes $bytes

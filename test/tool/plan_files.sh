@@ -165,4 +165,17 @@ echo '{"tensors": {"e": {"shape": [2], "shards": [{"rank": 0, "offset": [0], "sh
 succeeds 1 plan --source tied --target both.json --json
 expects output 'd["convert"]["bytes_written"], d["convert"]["bytes_read"]' '(8, 8)'
 
+# Two million shards and a thousand: files are not listed.
+python3 - <<'PYTHON'
+import json
+json.dump({f"t{i}": {"dtype": "U8", "shape": [1]} for i in range(1000)}, open("keys.json", "w"))
+PYTHON
+mkdir many
+python3 "$here/support/write_safetensors.py" many/model.safetensors "$(cat keys.json)"
+echo '{"mesh": [["dp", 2001]], "rules": [{"match": "**", "shard": {}}]}' >copies.json
+succeeds 1 plan --source many --target copies.json --json
+expects output "d['target_pieces'], 'convert' in d" "(2001000, False)"
+grep -q '^note: copies.json: 2,001,000 shards; what convert reads and writes is listed for 2,000,000 at most$' errors ||
+    report "it is not noted that files are not listed"
+
 conclude

@@ -51,10 +51,10 @@ for input in have.json ./want.json; do
     cmp -s $input before.json || report "$input was replaced"
 done
 succeeds 1 plan --source have.json --target want.json --relabel --write-layout relabelled.json # replaces it
-refuses 2 'Value 0 not in range' plan --source have.json --target want.json --ranks-per-node 0
+refuses 2 "^reshard plan: --write-layout: '' is not the name of a file; see" plan --source have.json --target want.json --relabel --write-layout ""
 
 mkdir model
 python3 "$here/support/write_safetensors.py" model/model.safetensors '{"w": {"dtype": "F32", "shape": [4, 3]}}'
-refuses 2 '^model: --relabel says which process plays which rank, and this is a checkpoint' plan --source model --target two.json --relabel
+refuses 2 '^model: --relabel begins with what processes have in memory, and this is a checkpoint; give as --source the layout file of those processes$' plan --source model --target two.json --relabel
 
 conclude

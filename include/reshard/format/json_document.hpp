@@ -42,6 +42,7 @@ public:
 
     bool is_object() const { return value_->is_object(); }
     bool is_array() const { return value_->is_array(); }
+    bool is_null() const { return value_->is_null(); }
     bool is_string() const { return value_->is_string(); }
     bool is_true() const { return value_->is_bool() && value_->get_bool(); }
 
@@ -77,6 +78,9 @@ public:
     /// A list of such numbers, one an axis.
     index_vector extents() const;
 
+    /// What stands here, for messages.
+    std::string kind() const;
+
 private:
     /// A step on the way to a value: of a document with thousands of tensors, nearly none is shown.
     struct step {
@@ -96,9 +100,6 @@ private:
     std::string place() const;
 
     static std::string listed(std::initializer_list<std::string_view> names);
-
-    /// What stands here, for messages.
-    std::string kind() const;
 
     boost::json::object const& object() const;
 

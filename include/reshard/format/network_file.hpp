@@ -17,6 +17,9 @@ namespace reshard {
 
 /// The network that a file describes; what it leaves out is as by default.
 ///
+/// `measured`, in which `reshard measure-network --json` says what of it was measured, may stand
+/// there and is not read.
+///
 /// \throws error with errc::missing_file or errc::io; with errc::syntax for what is not JSON:
 ///         `file:line:column: ...`; with errc::bad_layout for what is no network: the file, the
 ///         field in it, its number and what it may be

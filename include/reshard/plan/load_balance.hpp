@@ -83,6 +83,13 @@ constexpr std::vector<index_t> dealt(std::vector<index_t> levels, index_t bytes,
     return counts;
 }
 
+/// How many nodes have the processes, `per_node` on each, which may be more than there are.
+///
+/// \pre `per_node > 0`
+constexpr holder_t node_count(holder_t processes, holder_t per_node) {
+    return processes / per_node + (processes % per_node != 0);
+}
+
 /// Where the senders of each node begin, and the end of the last one's: all are together where
 /// nothing leaves a node, or each process is one.
 constexpr std::vector<std::size_t> node_bounds(shared_load const& load, holder_t per_node) {
@@ -157,7 +164,7 @@ public:
         : loads_(std::move(loads)),
           per_node_(std::max<holder_t>(per_node, 1)),
           sent_(processes, 0),
-          left_(node_of(processes + per_node_ - 1), 0),
+          left_(node_count(processes, per_node_), 0),
           prices_(left_.size(), 0) {
         for (shared_load const& load : loads_)
             shares_.push_back(std::vector<index_t>(load.senders.size(), 0));

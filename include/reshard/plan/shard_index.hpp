@@ -150,14 +150,16 @@ public:
     }
 
     /// Which replica of box `i` is given to the holder `target` at that turn; see `choose_replica`,
-    /// whose answer it is, by arithmetic where there are grids.
+    /// whose answer it is, by arithmetic where there are grids and a node is not more than the
+    /// replicas.
     ///
     /// \pre `shards` are those of this index, or others of equal geometry
     constexpr std::size_t choose(std::size_t i, tensor_shards const& shards, holder_t target,
                                  std::uint64_t turn, plan_options const& options) const {
         if (replicas(i) == 1)
             return 0;
-        if (!is_computed() || options.processes != 0 || options.shared_sources)
+        if (!is_computed() || options.processes != 0 || options.shared_sources ||
+            options.processes_per_node > replicas(i))
             return choose_replica(
                 replicas(i),
                 [&](std::size_t which) { return shards.holder(replica(i, which).shard); }, target,

@@ -56,12 +56,17 @@ BOOST_AUTO_TEST_CASE(what_is_left_out_is_as_by_default) {
     BOOST_TEST((parse_network(R"({"link": {"node_bytes_per_second": 1e9}})", "n.json") == wanted));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_measured_may_be_said) {
+    BOOST_TEST(
+        (parse_network(R"({"ranks_per_node": 8, "measured": ["copy"]})", "n.json") == network()));
+}
+
 BOOST_AUTO_TEST_CASE(errors_name_the_file_the_field_and_what_it_may_be) {
     BOOST_TEST(refusal("{", errc::syntax).starts_with("n.json:1:2: "));
     BOOST_TEST(refusal("[]") == "n.json: expected an object, found a list");
     BOOST_TEST(refusal(R"({"nodes": 3})") ==
                "n.json: 'nodes' is unknown; it must be one of 'ranks_per_node', 'copy', 'memory', "
-               "'link', 'rack'");
+               "'link', 'rack', 'measured'");
     BOOST_TEST(refusal(R"({"link": {"bandwidth": 3}})") ==
                "n.json: link: 'bandwidth' is unknown; it must be one of 'rank_bytes_per_second', "
                "'node_bytes_per_second', 'latency_seconds'");
@@ -73,14 +78,17 @@ BOOST_AUTO_TEST_CASE(errors_name_the_file_the_field_and_what_it_may_be) {
     BOOST_TEST(refusal(R"({"copy": {"rank_bytes_per_second": -1}})") ==
                "n.json: copy.rank_bytes_per_second is -1; it must be 0, or from 1 to 1e18 bytes a "
                "second");
-    BOOST_TEST(refusal(R"({"link": {"latency_seconds": null}})")
-                   .starts_with("n.json: link.latency_seconds is nan; "));
+    BOOST_TEST(refusal(R"({"link": {"latency_seconds": null}})") ==
+               "n.json: link.latency_seconds: expected a number, found null");
     BOOST_TEST(refusal(R"({"ranks_per_node": 0})") ==
                "n.json: ranks_per_node is 0; a node has at least 1 rank");
     BOOST_TEST(refusal(R"({"ranks_per_node": 1.5})") ==
-               "n.json: ranks_per_node: expected an integer from 0 to 2^63 - 1, found 1.500000");
+               "n.json: ranks_per_node: expected an integer from 1 to 4294967295, found 1.500000");
+    BOOST_TEST(refusal(R"({"ranks_per_node": 4294967296})") ==
+               "n.json: ranks_per_node: expected an integer from 1 to 4294967295, found "
+               "4294967296");
     BOOST_TEST(refusal(R"({"rack": {"nodes": 4294967296}})") ==
-               "n.json: rack.nodes: it is 4294967296, and at most 4294967295");
+               "n.json: rack.nodes: expected an integer from 0 to 4294967295, found 4294967296");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_read) {

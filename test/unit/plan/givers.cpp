@@ -11,6 +11,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <limits>
+#include <tuple>
+#include <utility>
+
 using namespace reshard;
 using namespace reshard::detail;
 
@@ -39,6 +43,20 @@ double excess(layout const& source, layout const& target) {
     return static_cast<double>(found.bytes) / static_cast<double>(found.least_bytes);
 }
 
+/// Who gives whom how much, and the busiest.
+std::pair<std::vector<std::tuple<holder_t, holder_t, index_t>>, plan_balance>
+given(layout const& source, layout const& target, plan_options const& how) {
+    catalog const wanted = catalog_of(target);
+    mapping const program = identity_mapping(catalog_of(source), &wanted);
+    plan_problem const problem = problem_of(program, source, target);
+    plan_flows const flows(problem, how);
+    std::vector<std::tuple<holder_t, holder_t, index_t>> all;
+    for (std::size_t kind = 0; kind < flows.size(); ++kind)
+        flows.for_each(
+            kind, [&](flow const& one) { all.emplace_back(one.source, one.target, one.bytes); });
+    return {all, balance_of(flows, std::max(source.holders, target.holders))};
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(replicas_of_a_box_stand_together) {
@@ -65,6 +83,21 @@ BOOST_AUTO_TEST_CASE(ranks_that_have_their_own_do_not_spoil_the_turns_of_others)
 BOOST_AUTO_TEST_CASE(where_few_want_what_many_have_equal_tensors_ask_others) {
     // Ranks 512 to 575 have nothing, and each wants what eight have.
     BOOST_TEST(excess(model(300, 8, 64), model(300, 9, 64)) <= 1.05);
+}
+
+BOOST_AUTO_TEST_CASE(all_are_on_one_node_that_has_room_for_more) {
+    constexpr holder_t most = std::numeric_limits<holder_t>::max();
+    for (auto const how : {replica_choice::balanced, replica_choice::by_target}) {
+        auto const given_with = [&](holder_t per_node) {
+            return given(model(3, 2, 4), model(3, 5, 2),
+                         {.processes_per_node = per_node, .replicas = how});
+        };
+        auto const all = given_with(10); // as many as there are
+        BOOST_TEST(all.first.size() >= 30u);
+        BOOST_TEST((all.second.link == plan_extreme{}));
+        for (holder_t const more : {holder_t{11}, most - 9, most - 8, most})
+            BOOST_TEST((given_with(more) == all));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -107,6 +108,15 @@ BOOST_AUTO_TEST_CASE(links_come_before_senders) {
     BOOST_TEST(balance.left()[0] == 30);
     BOOST_TEST(balance.left()[1] == 30);
     BOOST_TEST((balance.sent() == numbers{10, 20, 30, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(there_are_nodes_for_all_processes) {
+    constexpr holder_t most = std::numeric_limits<holder_t>::max();
+    static_assert(node_count(8, 4) == 2);
+    static_assert(node_count(9, 4) == 3);
+    static_assert(node_count(1, most) == 1);
+    static_assert(node_count(most, most - 1) == 2);
+    static_assert(node_count(most, 1) == most);
 }
 
 BOOST_AUTO_TEST_CASE(the_busiest_sender_carries_what_it_must) {

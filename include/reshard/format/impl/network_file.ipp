@@ -16,17 +16,24 @@ namespace reshard {
 namespace detail {
 
 inline void read_number(json_cursor const& place, std::string_view name, double& number) {
-    if (auto const member = place.find(name))
-        number = member->number();
+    auto const member = place.find(name);
+    if (!member)
+        return;
+    if (member->is_null())
+        member->refuse("expected a number, found null");
+    number = member->number();
 }
 
-inline void read_number(json_cursor const& place, std::string_view name, holder_t& number) {
+/// \param least what messages say; `validate` refuses what is below
+inline void read_count(json_cursor const& place, std::string_view name, holder_t least,
+                       holder_t& number) {
     constexpr index_t most = std::numeric_limits<holder_t>::max();
     auto const member = place.find(name);
     if (!member)
         return;
-    if (member->count() > most)
-        member->refuse(words("it is ", member->count(), ", and at most ", most));
+    if (!member->is_count() || member->count() > most)
+        member->refuse(
+            words("expected an integer from ", least, " to ", most, ", found ", member->kind()));
     number = static_cast<holder_t>(member->count());
 }
 
@@ -45,7 +52,7 @@ inline void read_rack(json_cursor const& root, network::up_link& one) {
     if (!place)
         return;
     place->check_names({"nodes", "bytes_per_second", "latency_seconds"});
-    read_number(*place, "nodes", one.nodes);
+    read_count(*place, "nodes", 0, one.nodes);
     read_number(*place, "bytes_per_second", one.bytes_per_second);
     read_number(*place, "latency_seconds", one.latency_seconds);
 }
@@ -53,9 +60,9 @@ inline void read_rack(json_cursor const& root, network::up_link& one) {
 RESHARD_DECL network parse_network(std::string_view text, std::string_view file) {
     auto const document = parse_json(text, file, errc::syntax);
     json_cursor const root(document, file, errc::bad_layout);
-    root.check_names({"ranks_per_node", "copy", "memory", "link", "rack"});
+    root.check_names({"ranks_per_node", "copy", "memory", "link", "rack", "measured"});
     network one;
-    read_number(root, "ranks_per_node", one.ranks_per_node);
+    read_count(root, "ranks_per_node", 1, one.ranks_per_node);
     read_speed(root, "copy", one.copy);
     read_speed(root, "memory", one.memory);
     read_speed(root, "link", one.link);

@@ -36,7 +36,7 @@ struct plan_processes {
     }
 
     holder_t node_of(holder_t process) const { return process / per_node; }
-    holder_t nodes() const { return node_of(count + per_node - 1); }
+    holder_t nodes() const { return node_count(count, per_node); }
 };
 
 /// Gives each cut to those who have the least to send so far: most often that is good enough.
