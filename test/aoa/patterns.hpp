@@ -22,12 +22,13 @@ using namespace reshard::detail;
 inline aoa::detail::key_pattern pattern(std::string const& text) {
     aoa::program const code = parsed(text + " -> target");
     std::size_t next = 0;
-    return make_key_pattern(code.pattern(code.left(code.statements()[0])[0]),
-                            [&](aoa::segment const& one) -> std::optional<std::size_t> {
-                                if (one.kind != aoa::segment::kind_type::placeholder)
-                                    return std::nullopt;
-                                return next++;
-                            });
+    return aoa::detail::make_key_pattern(
+        code.pattern(code.left(code.statements()[0])[0]),
+        [&](aoa::segment const& one) -> std::optional<std::size_t> {
+            if (one.kind != aoa::segment::kind_type::placeholder)
+                return std::nullopt;
+            return next++;
+        });
 }
 
 } // namespace reshard::test
