@@ -181,7 +181,8 @@ private:
 
     detail::plan_problem const& problem_;
     plan_options options_;
-    detail::given_cuts cuts_;
+    // All of it: a constant plan may not read what is mutable within.
+    mutable detail::given_cuts cuts_;          ///< the finder of relays remembers what it has found
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;
     detail::equal_classes kinds_;

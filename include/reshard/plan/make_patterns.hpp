@@ -105,7 +105,7 @@ struct given_cuts {
     bool is_balanced; ///< who gives: then the patterns are those of all transfers
     target_turns turns;
     giver_finder givers;
-    mutable relay_finder relays; ///< remembers what it has found
+    relay_finder relays;
     pattern_plan patterns;
 
     /// \throws error as `make_patterns`
