@@ -14,6 +14,7 @@
 
 #include <boost/mpi/intercommunicator.hpp>
 #include <mpi.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -21,13 +22,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -52,20 +51,19 @@ inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 /// \throws error with errc::already_exists for another file
 inline std::optional<joining_note> note_in(std::string const& file) {
     constexpr std::uint64_t most = std::uint64_t{1} << 16;
-    std::error_code unseen;
-    auto const found = std::filesystem::status(file, unseen);
-    if (!std::filesystem::exists(found))
+    struct stat found {};
+    if (::stat(file.c_str(), &found) != 0)
         return std::nullopt;
     std::optional<joining_note> note;
     attempt([&] {
-        if (!std::filesystem::is_regular_file(found))
-            return;
+        if (!S_ISREG(found.st_mode))
+            return; // to open a pipe waits for who writes to it
         input_file const opened(file);
         std::string bytes(static_cast<std::size_t>(std::min(opened.facts().bytes, most)), '\0');
         opened.read(0, std::as_writable_bytes(std::span(bytes)));
         note = from_bytes<joining_note>(bytes);
     });
-    if (!note && std::filesystem::exists(file, unseen)) // it may have gone meanwhile
+    if (!note && ::stat(file.c_str(), &found) == 0) // it may have gone meanwhile
         fail(errc::already_exists, file,
              ": what is there is no note of an MPI job; remove it, or give another path");
     return note;
