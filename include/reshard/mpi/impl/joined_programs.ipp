@@ -48,14 +48,14 @@ inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 
 /// The note in a file; nothing where there is no file.
 ///
-/// \throws error with errc::already_exists for another file
+/// \throws error with errc::already_exists for another file; errc::io
 inline std::optional<joining_note> note_in(std::string const& file) {
     constexpr std::uint64_t most = std::uint64_t{1} << 16;
     struct stat found {};
     if (::stat(file.c_str(), &found) != 0)
         return std::nullopt;
     std::optional<joining_note> note;
-    attempt([&] {
+    auto const problem = attempt([&] {
         if (!S_ISREG(found.st_mode))
             return; // to open a pipe waits for who writes to it
         input_file const opened(file);
@@ -63,10 +63,12 @@ inline std::optional<joining_note> note_in(std::string const& file) {
         opened.read(0, std::as_writable_bytes(std::span(bytes)));
         note = from_bytes<joining_note>(bytes);
     });
-    if (!note && ::stat(file.c_str(), &found) == 0) // it may have gone meanwhile
-        fail(errc::already_exists, file,
-             ": what is there is no note of an MPI job; remove it, or give another path");
-    return note;
+    if (note || ::stat(file.c_str(), &found) != 0) // it may have gone meanwhile
+        return note;
+    if (problem && problem->code() == errc::io)
+        throw error(*problem);
+    fail(errc::already_exists, file,
+         ": what is there is no note of an MPI job; remove it, or give another path");
 }
 
 /// The note of a job that lives; nothing where there is none.
@@ -149,21 +151,20 @@ inline std::string find_port(std::string const& file, double seconds) {
 class connecting_limit {
 public:
     connecting_limit(std::string const& file, double longest)
-        : watching_(
-              [file, seconds = std::clamp(longest, 10.0, 1e8)](std::stop_token const& connected) {
-                  std::mutex alone;
-                  std::unique_lock lock(alone);
-                  std::condition_variable_any waking;
-                  waking.wait_for(lock, connected, std::chrono::duration<double>(seconds),
-                                  [] { return false; });
-                  if (connected.stop_requested())
-                      return;
-                  std::cerr << file
-                            << ": the other job has come, and MPI has not connected both within "
-                            << seconds_text(seconds) << "; this job ends, start both again"
-                            << std::endl;
-                  std::_Exit(EXIT_FAILURE);
-              }) {}
+        : watching_([file, seconds = std::max(longest, 10.0)](std::stop_token const& connected) {
+              std::mutex alone;
+              std::unique_lock lock(alone);
+              std::condition_variable_any waking;
+              waking.wait_for(lock, connected, std::chrono::duration<double>(seconds),
+                              [] { return false; });
+              if (connected.stop_requested())
+                  return;
+              std::cerr << file
+                        << ": the other job has come, and MPI has not connected both within "
+                        << seconds_text(seconds) << "; this job ends, start both again"
+                        << std::endl;
+              std::_Exit(EXIT_FAILURE);
+          }) {}
 
 private:
     std::jthread watching_;
