@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -77,6 +78,19 @@ inline std::string read_file(std::filesystem::path const& path) {
     std::ifstream stream(path, std::ios::binary);
     BOOST_TEST_REQUIRE(!!stream, path.string());
     return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The bytes of a file of a save, of its record without the lines that depend on when the save was
+/// completed.
+inline std::string lasting_bytes(std::filesystem::path const& path) {
+    std::string bytes = read_file(path);
+    if (path.filename() == "reshard.json")
+        for (char const* const member : {"\n  \"completed\": ", "\n  \"digest\": "}) {
+            std::size_t const begin = bytes.find(member);
+            BOOST_TEST_REQUIRE(begin != std::string::npos, path.string() + " has no" + member);
+            bytes.erase(begin, bytes.find('\n', begin + 1) - begin);
+        }
+    return bytes;
 }
 
 inline void write_file(std::filesystem::path const& path, std::string const& bytes) {
