@@ -77,6 +77,7 @@ struct flow {
     bool is_rest = false;         ///< of a pair of shards that is counted already: several give it
     std::uint32_t tree = no_tree; ///< of what is relayed
     std::uint32_t place = 0;      ///< of the target in the tree
+    index_t runs = 0;             ///< of one of them, where they are counted
 
     static constexpr std::uint32_t no_tree = 0xffffffff;
 

@@ -45,8 +45,9 @@ private:
 
 /// Flows in classes, and the links that they use.
 ///
-/// Each flow of a class has equally many bytes, and shares each link on its way with as many flows
-/// of each class as the others of its class do. So all of them are as fast, and end at once.
+/// Each flow of a class has equally many bytes, which take as long on each link on its way, and
+/// shares it with as many flows of each class as the others of its class do. So all of them are as
+/// fast, and end at once.
 ///
 /// \par Source the coarsest equitable partition of a graph, by refinement of colours
 struct flow_classes {
@@ -83,8 +84,8 @@ struct flow_classes {
     ragged_list<use> links_of; ///< by class of flows
 };
 
-/// \throws error with errc::usage for negative bytes, and for a flow that waits for one that does
-///         not stand before it
+/// \throws error with errc::usage for negative bytes or runs, and for a flow that waits for one
+///         that does not stand before it
 /// \pre the network is valid
 RESHARD_DECL flow_classes classify(std::span<simulated_flow const> flows, network const& over);
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_FLOWS_HPP
 #define RESHARD_PLAN_FLOWS_HPP
 
+#include <reshard/copy/choose.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/giver_classes.hpp>
 #include <reshard/plan/make_patterns.hpp>
@@ -100,8 +101,9 @@ public:
         });
     }
 
-    /// Calls `visit(flow)` for each transfer of one tensor of that kind.
-    constexpr void for_each(std::size_t kind, auto&& visit) const {
+    /// Calls `visit(flow)` for each transfer of one tensor of that kind; with `runs` only where
+    /// `has_runs`, and not for what is relayed.
+    constexpr void for_each(std::size_t kind, auto&& visit, bool has_runs = false) const {
         std::uint32_t const t = example(kind);
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& place, index_t bytes) {
             holder_t const taker =
@@ -109,8 +111,11 @@ public:
             if (auto const relayed = cuts_.relays.find(t, place))
                 visit(relayed_flow(*relayed, taker, bytes, place.is_rest));
             else
-                visit(
-                    detail::flow{process_of_giver(t, cut, taker), taker, bytes, 1, place.is_rest});
+                visit(detail::flow{.source = process_of_giver(t, cut, taker),
+                                   .target = taker,
+                                   .bytes = bytes,
+                                   .is_rest = place.is_rest,
+                                   .runs = has_runs ? runs_of(t, cut) : 0});
         });
     }
 
@@ -132,6 +137,38 @@ private:
             return taker;
         return options_.process_of(
             problem_.sources[source].shards.holder(cuts_.givers(cuts_.patterns, t, cut).shard));
+    }
+
+    /// In how many runs a cut lies that are contiguous on both sides, where the memory of shards is
+    /// row-major and dense; 0: it is zeros, or transposed, which goes by squares.
+    constexpr index_t runs_of(std::uint32_t t, std::size_t cut) const {
+        auto const [geometry, at] = pattern_of(t)[cut];
+        detail::target_side const& target = problem_.targets[t];
+        detail::key_id const source = target.pieces->source(at.piece);
+        if (source == detail::zero_source)
+            return 0;
+        // Replicas of a box lie alike.
+        std::uint32_t const giver = cuts_.sources.of(source).replica(at.source_box, 0).shard;
+        detail::affine_copy const loop =
+            detail::fuse({geometry.extent, 0,
+                          geometry.order.apply(detail::factor_strides(
+                              strides_of(problem_.sources[source].shards, giver),
+                              geometry.order.undo(geometry.extent), geometry.joins.source)),
+                          0,
+                          detail::factor_strides(strides_of(target.shards, at.target_shard),
+                                                 geometry.extent, geometry.joins.target)});
+        index_t const elements = element_count(loop);
+        if (elements == 0 || detail::is_transposed(loop))
+            return 0;
+        return loop.ndim() > 0 && detail::has_rows(loop) ? elements / loop.extent.end()[-1]
+                                                         : elements;
+    }
+
+    static constexpr index_vector strides_of(detail::tensor_shards const& shards,
+                                             std::size_t shard) {
+        box const region = shards.region(shard);
+        return row_major_strides(shards.flat(shard) ? region.shape
+                                                    : held_shape(region, shards.cycles(shard)));
     }
 
     /// A flow of a tree: from the taker that passes it on, unless it is the first.

@@ -30,9 +30,11 @@ struct network {
         double rank_bytes_per_second = 0; ///< what one rank can do while all others rest
         double node_bytes_per_second = 0; ///< what all ranks of a node can do together
         double latency_seconds = 0;       ///< before the first byte arrives
+        double run_seconds = 0; ///< of a rank for a contiguous run, beside its bytes; 0 of `link`
 
         static constexpr void members(auto& self, auto&& visit) {
-            visit(self.rank_bytes_per_second, self.node_bytes_per_second, self.latency_seconds);
+            visit(self.rank_bytes_per_second, self.node_bytes_per_second, self.latency_seconds,
+                  self.run_seconds);
         }
 
         constexpr bool operator==(speed const&) const = default;
@@ -86,8 +88,9 @@ struct network {
     constexpr bool operator==(network const&) const = default;
 };
 
-/// Refuses bandwidths that are neither 0 nor from 1 to 1e18 bytes a second, latencies that are not
-/// from 0 to 1e6 seconds, ways without any bandwidth, and nodes without ranks.
+/// Refuses bandwidths that are neither 0 nor from 1 to 1e18 bytes a second, latencies and runs that
+/// are not from 0 to 1e6 seconds, runs of `link`, ways without any bandwidth, and nodes without
+/// ranks.
 ///
 /// \throws error with errc::bad_layout that names the field, its number and what it may be
 RESHARD_DECL void validate(network const& one);
@@ -110,6 +113,7 @@ struct simulated_flow {
     holder_t target = 0;
     index_t bytes = 0; ///< 0: it ends when it can begin
     std::vector<awaited> waits_for = {};
+    index_t runs = 0; ///< in which the bytes lie: what is contiguous on both sides is one
 };
 
 namespace detail {

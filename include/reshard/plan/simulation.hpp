@@ -41,7 +41,7 @@ struct simulation {
         index_t bytes = 0;
         double busy_seconds = 0;  ///< in which something moves
         double utilisation = 0;   ///< how much of what it could have moved in all the time
-        double least_seconds = 0; ///< bytes over bandwidth, behind the shortest latency
+        double least_seconds = 0; ///< bytes over bandwidth and runs, behind the shortest latency
 
         /// In order; of more than `most_intervals`, neighbours are one with their mean.
         std::vector<interval> timeline;
@@ -72,8 +72,8 @@ RESHARD_DECL std::string name(simulation::link const& one);
 /// bandwidth of the first 1/64 that end is given to others when the last of these ends, so that
 /// 100,000 take seconds. The result does not depend on the order of the flows.
 ///
-/// \throws error with errc::usage for negative bytes, or a flow that waits for one that does not
-///         stand before it; as `validate` of the network
+/// \throws error with errc::usage for negative bytes or runs, or a flow that waits for one that
+///         does not stand before it; as `validate` of the network
 RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over);
 
 /// The same of a plan, in which all that one process gives another is one flow, and all begin at

@@ -32,17 +32,18 @@ std::string refusal(std::string const& text, errc code = errc::bad_layout) {
 BOOST_AUTO_TEST_CASE(all_fields_are_read) {
     network const found = parse_network(
         R"({"ranks_per_node": 4,
-            "copy": {"rank_bytes_per_second": 9e9, "node_bytes_per_second": 30000000000},
+            "copy": {"rank_bytes_per_second": 9e9, "node_bytes_per_second": 30000000000,
+                     "run_seconds": 2.5e-8},
             "memory": {"rank_bytes_per_second": 0, "node_bytes_per_second": 2.5e10,
-                       "latency_seconds": 1e-6},
+                       "latency_seconds": 1e-6, "run_seconds": 5e-8},
             "link": {"rank_bytes_per_second": 5e9, "node_bytes_per_second": 50e9,
                      "latency_seconds": 0.00001},
             "rack": {"nodes": 16, "bytes_per_second": 2e11, "latency_seconds": 2e-6}})",
         "n.json");
     network wanted;
     wanted.ranks_per_node = 4;
-    wanted.copy = {9e9, 30e9, 0};
-    wanted.memory = {0, 25e9, 1e-6};
+    wanted.copy = {9e9, 30e9, 0, 2.5e-8};
+    wanted.memory = {0, 25e9, 1e-6, 5e-8};
     wanted.link = {5e9, 50e9, 1e-5};
     wanted.rack = {16, 2e11, 2e-6};
     BOOST_TEST((found == wanted));
@@ -70,6 +71,18 @@ BOOST_AUTO_TEST_CASE(errors_name_the_file_the_field_and_what_it_may_be) {
     BOOST_TEST(refusal(R"({"link": {"bandwidth": 3}})") ==
                "n.json: link: 'bandwidth' is unknown; it must be one of 'rank_bytes_per_second', "
                "'node_bytes_per_second', 'latency_seconds'");
+    BOOST_TEST(refusal(R"({"link": {"run_seconds": 1e-8}})") ==
+               "n.json: link: 'run_seconds' is unknown; it must be one of 'rank_bytes_per_second', "
+               "'node_bytes_per_second', 'latency_seconds'");
+    BOOST_TEST(refusal(R"({"copy": {"runs": 3}})") ==
+               "n.json: copy: 'runs' is unknown; it must be one of 'rank_bytes_per_second', "
+               "'node_bytes_per_second', 'latency_seconds', 'run_seconds'");
+    BOOST_TEST(refusal(R"({"copy": {"run_seconds": -1}})") ==
+               "n.json: copy.run_seconds is -1; it must be from 0 to 1e6 seconds");
+    BOOST_TEST(refusal(R"({"memory": {"run_seconds": 1e7}})") ==
+               "n.json: memory.run_seconds is 1e+07; it must be from 0 to 1e6 seconds");
+    BOOST_TEST(refusal(R"({"memory": {"run_seconds": null}})") ==
+               "n.json: memory.run_seconds: expected a number, found null");
     BOOST_TEST(refusal(R"({"rack": {"racks": 3}})") ==
                "n.json: rack: 'racks' is unknown; it must be one of 'nodes', 'bytes_per_second', "
                "'latency_seconds'");

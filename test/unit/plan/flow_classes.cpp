@@ -82,6 +82,18 @@ BOOST_AUTO_TEST_CASE(a_copy_is_no_gift_where_only_the_node_limits) {
     BOOST_TEST(classes.flows_of[0].size() == 2u);
 }
 
+// Each run of the second takes 0.25 seconds of its 10; the third is no other where they are free.
+BOOST_AUTO_TEST_CASE(other_runs_are_another_class_where_they_cost_anything) {
+    std::vector<simulated_flow> const flows{{0, 0, 10}, {1, 1, 10, {}, 4}, {2, 2, 10, {}, 8}};
+    network one = one_rank_a_node();
+    one.copy = {10, 0, 0, 0.25};
+    flow_classes const classes = classify(flows, one);
+    BOOST_TEST(classes.flows.size() == 3u);
+    BOOST_TEST(classes.links_of[classes.class_of_flow[1]][0].seconds_per_byte == 0.2);
+    one.copy.run_seconds = 0;
+    BOOST_TEST(classify(flows, one).flows.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(classes_stand_behind_those_that_they_wait_for) {
     std::vector<simulated_flow> flows;
     for (holder_t i = 0; i < 6; ++i) {

@@ -100,6 +100,74 @@ BOOST_AUTO_TEST_CASE(tensors_of_other_widths_are_other_kinds) {
     BOOST_TEST(cost_of(flows, 2).bytes == 8 + 16);
 }
 
+BOOST_AUTO_TEST_CASE(runs_are_contiguous_on_both_sides) {
+    auto const runs = [](whole_problem const& all) {
+        plan_problem const problem = all();
+        std::vector<index_t> found;
+        auto const add = [&](flow const& one) { found.push_back(one.runs); };
+        plan_flows(problem).for_each(0, add, true);
+        return found;
+    };
+    using counts = std::vector<index_t>;
+    index_vector const shape{4, 3, 5};
+    shard_descriptor const whole_a = part("a", shape, whole(shape));
+    auto const given = [&](shard_descriptor const& source, shard_descriptor const& target) {
+        return runs({{{source}}, {{}, {target}}});
+    };
+    BOOST_TEST((given(whole_a, whole_a) == counts{1}));
+    BOOST_TEST((given(whole_a, part("a", shape, {{1, 0, 0}, {2, 3, 5}})) == counts{1}));
+    BOOST_TEST((given(whole_a, part("a", shape, {{0, 1, 0}, {4, 2, 5}})) == counts{4}));
+    BOOST_TEST((given(whole_a, part("a", shape, {{0, 0, 1}, {4, 3, 2}})) == counts{12}));
+    BOOST_TEST((given(whole_a, part("a", shape, {{0, 0, 1}, {4, 3, 1}})) == counts{12}));
+    BOOST_TEST((given(whole_a, part("a", shape, {{3, 2, 4}, {1, 1, 1}})) == counts{1}));
+    // Elements 8 to 22 of 60: the rest of a row of five, two rows and the beginning of another.
+    shard_descriptor const flat = part("a", shape, whole(shape), flat_range{8, 22});
+    BOOST_TEST((given(whole_a, flat) == counts{1, 1, 1, 1}));
+    // Each rank of the source has its own columns of twelve rows.
+    shard_descriptor const half = part("a", shape, {{0, 0, 1}, {4, 3, 3}});
+    BOOST_TEST((runs({{{half, part("a", shape, {{0, 0, 0}, {4, 3, 1}}),
+                        part("a", shape, {{0, 0, 4}, {4, 3, 1}})}},
+                      {{}, {whole_a}}}) == counts{12, 12, 12}));
+}
+
+// Of eight columns, each rank has two blocks of two.
+BOOST_AUTO_TEST_CASE(blocks_that_are_dealt_out_are_runs) {
+    mapping program;
+    program.define("w", program.source("w", {4, 8}, data_type::f32));
+    auto const dealt = [](placement const& cut) {
+        return layout_of(std::vector{
+            sharding_of("w", data_type::f32, distribution(mesh({{"tp", 2}}), {cut}, {4, 8}))});
+    };
+    layout const source = dealt(shard{0}), target = dealt(block_cyclic{1, 2});
+    plan_problem const problem = problem_of(program, source, target);
+    std::vector<index_t> found;
+    plan_flows(problem).for_each(
+        0, [&](flow const& one) { found.push_back(one.runs); }, true);
+    BOOST_TEST((found == std::vector<index_t>(8, 2))); // four blocks of two rows from either rank
+}
+
+BOOST_AUTO_TEST_CASE(a_transpose_and_zeros_have_no_runs_and_a_cast_has) {
+    auto const runs = [](auto&& made_of, data_type dtype, index_vector const& shape) {
+        mapping program;
+        program.define("w", made_of(program.source("w", {2, 3}, data_type::f32)));
+        shard_descriptor const wanted{"w", dtype, shape, {{0, 0}, {shape[0], 2}}, {}};
+        whole_problem const all({{part("w", {2, 3}, whole({2, 3}))}}, {{}, {wanted}}, program);
+        plan_problem const problem = all();
+        index_t sum = 0;
+        plan_flows(problem).for_each(
+            0, [&](flow const& one) { sum += one.runs; }, true);
+        return sum;
+    };
+    auto const as_it_is = [](expression const& w) { return w; };
+    auto const narrowed = [](expression const& w) { return cast(w, data_type::bf16); };
+    auto const transposed = [](expression const& w) { return permute(w, {1, 0}); };
+    auto const none = [](expression const&) { return zeros({2, 3}, data_type::f32); };
+    BOOST_TEST(runs(as_it_is, data_type::f32, {2, 3}) == 2);
+    BOOST_TEST(runs(narrowed, data_type::bf16, {2, 3}) == 2);
+    BOOST_TEST(runs(transposed, data_type::f32, {3, 2}) == 0);
+    BOOST_TEST(runs(none, data_type::f32, {2, 3}) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(zeros_and_what_is_shared_stay) {
     mapping program;
     program.define(

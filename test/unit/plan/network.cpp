@@ -70,6 +70,16 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_the_field_and_its_number) {
     BOOST_TEST(complaint_about([](network& one) { one.copy.latency_seconds = 1e300; }) ==
                "copy.latency_seconds is 1e+300; it must be from 0 to 1e6 seconds");
     BOOST_TEST(complaint_about([](network& one) { one.link = {1, 1e18, 1e6}; }).empty());
+    BOOST_TEST(complaint_about([](network& one) { one.copy = {1, 1e18, 1e6, 1e6}; }).empty());
+    BOOST_TEST(complaint_about([](network& one) { one.copy.run_seconds = -1e-9; }) ==
+               "copy.run_seconds is -1e-09; it must be from 0 to 1e6 seconds");
+    BOOST_TEST(complaint_about([](network& one) { one.memory.run_seconds = 1.5e6; }) ==
+               "memory.run_seconds is 1500000; it must be from 0 to 1e6 seconds");
+    BOOST_TEST(complaint_about([](network& one) {
+                   one.memory.run_seconds = std::numeric_limits<double>::quiet_NaN();
+               }).starts_with("memory.run_seconds is nan; "));
+    BOOST_TEST(complaint_about([](network& one) { one.link.run_seconds = 1e-8; }) ==
+               "link.run_seconds is 1e-08; it must be 0: runs are counted in the memory of ranks");
     BOOST_TEST(complaint_about([](network& one) {
                    one.link = {0, 0, 1};
                }) ==
@@ -87,6 +97,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_the_field_and_its_number) {
 BOOST_AUTO_TEST_CASE(a_network_is_sent_as_bytes_and_those_are_judged) {
     network one;
     one.copy.rank_bytes_per_second = 1.5e9;
+    one.memory.run_seconds = 2.5e-8;
     one.rack = {3, 2e10, 1e-7};
     BOOST_TEST((from_bytes<network>(to_bytes(one)) == one));
     BOOST_TEST(digest_of_all(one) != digest_of_all(network()));

@@ -170,6 +170,29 @@ BOOST_AUTO_TEST_CASE(a_rank_has_one_memory_for_all_that_it_does) {
     BOOST_TEST(run.least_seconds() == 10.0);
 }
 
+// 4 runs of half a second beside 10 seconds of bytes; a gift takes as long of both ranks.
+BOOST_AUTO_TEST_CASE(each_run_takes_time_of_the_memory_of_ranks) {
+    network over;
+    over.ranks_per_node = 2;
+    over.copy = {10, 0, 0, 0.5};
+    over.memory = {20, 0, 0, 1};
+    over.link = {0, 100, 0};
+    check_ends({{0, 0, 100, {}, 4}}, over, {12});
+    check_ends({{0, 1, 100, {}, 4}}, over, {9});
+    check_ends({{0, 0, 100}, {1, 1, 100, {}, 4}}, over, {10, 12});
+    check_ends({{0, 0, 100, {}, 4}, {0, 1, 100, {}, 4}}, over, {21, 21}); // a byte of both: 0.21
+    simulation const run = simulate(flows{{0, 0, 100, {}, 4}, {0, 1, 100, {}, 4}}, over);
+    BOOST_TEST(run.least_seconds() == 21.0);
+    BOOST_TEST(link_of(run, kind::rank_memory, 0).bytes == 200);
+    // Behind a relay, as fast as its own runs let it.
+    check_ends({{0, 0, 100}, {1, 1, 100, {{0, 50}}, 20}}, over, {10, 25});
+    // Nothing between nodes; where only the node limits, they alone keep a rank.
+    check_ends({{0, 2, 100, {}, 4}}, over, {1});
+    over.copy = {0, 50, 0, 0.5};
+    check_ends({{0, 0, 100, {}, 8}, {1, 1, 100}}, over, {4, 4});
+    check_ends({{0, 0, 100, {}, 20}, {1, 1, 100}}, over, {10, 2.5});
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_has_its_own_limit_between_nodes) {
     network over = one_rank_a_node();
     over.ranks_per_node = 2;
@@ -224,6 +247,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
         return std::string();
     };
     BOOST_TEST(complaint({{0, 1, -5}}) == "usage: flow 0 has -5 bytes; it must be 0 or more");
+    BOOST_TEST(complaint({{0, 1, 5, {}, -1}}) == "usage: flow 0 has -1 runs; it must be 0 or more");
     BOOST_TEST(complaint({{0, 1, 5, {{0, 2}}}}) ==
                "usage: flow 0 waits for 2 bytes of flow 0; a flow waits for 0 bytes or more of one "
                "that stands before it");
@@ -241,17 +265,19 @@ namespace {
 /// The links of a flow by name, and the seconds that a byte takes there: written anew.
 std::map<std::string, double> way_of(simulated_flow const& one, network const& over) {
     std::map<std::string, double> way;
-    auto const add = [&](std::string const& link, holder_t number, double speed) {
-        if (speed > 0)
-            way[link + std::to_string(number)] = 1 / speed;
+    auto const add = [&](std::string const& link, holder_t number, double speed, double run = 0) {
+        double const runs = run * static_cast<double>(one.runs) /
+                            static_cast<double>(std::max<index_t>(one.bytes, 1));
+        if (speed > 0 || runs > 0)
+            way[link + std::to_string(number)] = (speed > 0 ? 1 / speed : 0) + runs;
     };
     holder_t const a = one.source / over.ranks_per_node, b = one.target / over.ranks_per_node;
     if (one.source == one.target) {
-        add("rank", one.source, over.copy.rank_bytes_per_second);
+        add("rank", one.source, over.copy.rank_bytes_per_second, over.copy.run_seconds);
         add("node", a, over.copy.node_bytes_per_second);
     } else if (a == b) {
-        add("rank", one.source, over.memory.rank_bytes_per_second);
-        add("rank", one.target, over.memory.rank_bytes_per_second);
+        add("rank", one.source, over.memory.rank_bytes_per_second, over.memory.run_seconds);
+        add("rank", one.target, over.memory.rank_bytes_per_second, over.memory.run_seconds);
         add("node", a, over.memory.node_bytes_per_second);
     } else {
         add("rank out", one.source, over.link.rank_bytes_per_second);
@@ -341,8 +367,8 @@ network random_network(std::mt19937& random) {
     auto const any = [&](unsigned most) { return 1.0 + below(random, most); };
     network over;
     over.ranks_per_node = 1 + below(random, 3);
-    over.copy = {any(20), random() % 2 ? any(40) : 0, 0.5 * any(2)};
-    over.memory = {random() % 2 ? any(20) : 0, any(40), any(3) - 1};
+    over.copy = {any(20), random() % 2 ? any(40) : 0, 0.5 * any(2), 0.5 * any(3) - 0.5};
+    over.memory = {random() % 2 ? any(20) : 0, any(40), any(3) - 1, 0.25 * any(3) - 0.25};
     over.link = {random() % 2 ? any(20) : 0, any(40), any(4)};
     over.rack = {below(random, 3), any(40), any(2)};
     return over;
@@ -352,8 +378,11 @@ flows random_flows(std::mt19937& random, std::size_t count, unsigned ranks) {
     flows all;
     bool const are_alike = random() % 2;
     for (std::size_t i = 0; i < count; ++i)
-        all.push_back({below(random, ranks), below(random, ranks),
-                       are_alike ? 60 : index_t{below(random, 200)}});
+        all.push_back({below(random, ranks),
+                       below(random, ranks),
+                       are_alike ? 60 : index_t{below(random, 200)},
+                       {},
+                       random() % 3 ? 0 : index_t{below(random, 10)}});
     return all;
 }
 
@@ -470,6 +499,33 @@ BOOST_AUTO_TEST_CASE(a_plan_is_a_flow_for_each_pair) {
     BOOST_TEST(link_of(run, kind::rank_memory, 0).bytes == 48);
     BOOST_TEST(link_of(run, kind::node_out, 0).bytes == 48);
     BOOST_TEST(run.links.size() == 3u);
+}
+
+// Two rows of six floats a rank become three columns a rank, of two tensors: each rank keeps, gives
+// and gets 2 * 24 bytes in 2 * 2 runs. The former takes it 4.8 + 4 * 0.5 seconds, each of the
+// others 4.8 + 4.
+BOOST_AUTO_TEST_CASE(a_plan_knows_its_runs) {
+    std::vector<std::vector<shard_descriptor>> rows(2), columns(2);
+    for (std::string const key : {"a", "b"})
+        for (index_t rank = 0; rank < 2; ++rank) {
+            auto const r = static_cast<std::size_t>(rank);
+            rows[r].push_back(part(key, {4, 6}, {{2 * rank, 0}, {2, 6}}));
+            columns[r].push_back(part(key, {4, 6}, {{0, 3 * rank}, {4, 3}}));
+        }
+    network over;
+    over.ranks_per_node = 2;
+    over.copy = {10, 0, 0, 0.5};
+    over.memory = {10, 0, 0, 1};
+    test::whole_problem const to_columns(rows, columns), back(columns, rows), same(rows, rows);
+    for (test::whole_problem const* const whole : {&to_columns, &back}) {
+        detail::plan_problem const problem = (*whole)();
+        BOOST_TEST(simulate(plan_flows(problem), over).seconds == 6.8 + 2 * 8.8);
+    }
+    detail::plan_problem const problem = same(); // 2 * 48 bytes, each tensor in one run
+    BOOST_TEST(simulate(plan_flows(problem), over).seconds == 9.6 + 2 * 0.5);
+    over.copy.run_seconds = over.memory.run_seconds = 0;
+    detail::plan_problem const free = to_columns();
+    BOOST_TEST(simulate(plan_flows(free), over).seconds == 3 * 4.8);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,14 +37,21 @@ inline void read_count(json_cursor const& place, std::string_view name, holder_t
     number = static_cast<holder_t>(member->count());
 }
 
-inline void read_speed(json_cursor const& root, std::string_view name, network::speed& one) {
+/// \param has_runs as what is within a node
+inline void read_speed(json_cursor const& root, std::string_view name, bool has_runs,
+                       network::speed& one) {
     auto const place = root.find(name);
     if (!place)
         return;
-    place->check_names({"rank_bytes_per_second", "node_bytes_per_second", "latency_seconds"});
+    if (has_runs)
+        place->check_names(
+            {"rank_bytes_per_second", "node_bytes_per_second", "latency_seconds", "run_seconds"});
+    else
+        place->check_names({"rank_bytes_per_second", "node_bytes_per_second", "latency_seconds"});
     read_number(*place, "rank_bytes_per_second", one.rank_bytes_per_second);
     read_number(*place, "node_bytes_per_second", one.node_bytes_per_second);
     read_number(*place, "latency_seconds", one.latency_seconds);
+    read_number(*place, "run_seconds", one.run_seconds);
 }
 
 inline void read_rack(json_cursor const& root, network::up_link& one) {
@@ -63,9 +70,9 @@ RESHARD_DECL network parse_network(std::string_view text, std::string_view file)
     root.check_names({"ranks_per_node", "copy", "memory", "link", "rack", "measured"});
     network one;
     read_count(root, "ranks_per_node", 1, one.ranks_per_node);
-    read_speed(root, "copy", one.copy);
-    read_speed(root, "memory", one.memory);
-    read_speed(root, "link", one.link);
+    read_speed(root, "copy", true, one.copy);
+    read_speed(root, "memory", true, one.memory);
+    read_speed(root, "link", false, one.link);
     read_rack(root, one.rack);
     checked_at(root, [&] { validate(one); });
     return one;
@@ -76,20 +83,23 @@ inline std::string number_json(double number) {
     return boost::json::serialize(boost::json::value(number));
 }
 
-inline std::string speed_json(std::string_view name, network::speed const& one) {
+inline std::string speed_json(std::string_view name, bool has_runs, network::speed const& one) {
+    std::string const runs =
+        has_runs ? ",\n    \"run_seconds\": " + number_json(one.run_seconds) : std::string();
     return words("  \"", name,
                  "\": {\n    \"rank_bytes_per_second\": ", number_json(one.rank_bytes_per_second),
                  ",\n    \"node_bytes_per_second\": ", number_json(one.node_bytes_per_second),
-                 ",\n    \"latency_seconds\": ", number_json(one.latency_seconds), "\n  },\n");
+                 ",\n    \"latency_seconds\": ", number_json(one.latency_seconds), runs,
+                 "\n  },\n");
 }
 
 RESHARD_DECL std::string to_json(network const& one) {
-    return words("{\n  \"ranks_per_node\": ", one.ranks_per_node, ",\n",
-                 speed_json("copy", one.copy), speed_json("memory", one.memory),
-                 speed_json("link", one.link), "  \"rack\": {\n    \"nodes\": ", one.rack.nodes,
-                 ",\n    \"bytes_per_second\": ", number_json(one.rack.bytes_per_second),
-                 ",\n    \"latency_seconds\": ", number_json(one.rack.latency_seconds),
-                 "\n  }\n}\n");
+    return words(
+        "{\n  \"ranks_per_node\": ", one.ranks_per_node, ",\n", speed_json("copy", true, one.copy),
+        speed_json("memory", true, one.memory), speed_json("link", false, one.link),
+        "  \"rack\": {\n    \"nodes\": ", one.rack.nodes,
+        ",\n    \"bytes_per_second\": ", number_json(one.rack.bytes_per_second),
+        ",\n    \"latency_seconds\": ", number_json(one.rack.latency_seconds), "\n  }\n}\n");
 }
 
 } // namespace detail

@@ -27,9 +27,11 @@ struct flow_path {
     std::size_t count = 0;
     double latency = 0;
 
-    void add(network::link_kind kind, holder_t number, double bytes_per_second) {
-        if (bytes_per_second > 0)
-            steps[count++] = {{kind, number}, 1 / bytes_per_second, 0};
+    /// \param more seconds that a byte takes beyond the bandwidth
+    void add(network::link_kind kind, holder_t number, double bytes_per_second, double more = 0) {
+        double const seconds = (bytes_per_second > 0 ? 1 / bytes_per_second : 0) + more;
+        if (seconds > 0)
+            steps[count++] = {{kind, number}, seconds, 0};
     }
 
     std::span<step> all() { return std::span(steps).first(count); }
@@ -62,9 +64,11 @@ inline flow_path path_of(simulated_flow const& one, network const& over) {
     }
     network::speed const& way = one.source == one.target ? over.copy : over.memory;
     path.latency = way.latency_seconds;
-    path.add(kind::rank_memory, one.source, way.rank_bytes_per_second);
+    double const of_runs =
+        static_cast<double>(one.runs) * way.run_seconds / static_cast<double>(one.bytes);
+    path.add(kind::rank_memory, one.source, way.rank_bytes_per_second, of_runs);
     if (one.source != one.target)
-        path.add(kind::rank_memory, one.target, way.rank_bytes_per_second);
+        path.add(kind::rank_memory, one.target, way.rank_bytes_per_second, of_runs);
     path.add(kind::node_memory, node, way.node_bytes_per_second);
     return path;
 }
@@ -117,6 +121,8 @@ private:
     void check(std::size_t i) const {
         if (flows_[i].bytes < 0)
             fail(errc::usage, "flow ", i, " has ", flows_[i].bytes, " bytes; it must be 0 or more");
+        if (flows_[i].runs < 0)
+            fail(errc::usage, "flow ", i, " has ", flows_[i].runs, " runs; it must be 0 or more");
         for (simulated_flow::awaited const& one : flows_[i].waits_for)
             if (one.flow >= i || one.bytes_ahead < 0)
                 fail(errc::usage, "flow ", i, " waits for ", one.bytes_ahead, " bytes of flow ",

@@ -31,16 +31,17 @@ inline void check_bandwidth(std::string_view way, std::string_view field, double
 }
 
 /// Beside longer ones, nothing would be seen of what bytes take.
-inline void check_latency(std::string_view way, double number) {
+inline void check_seconds(std::string_view way, std::string_view field, double number) {
     if (!(number >= 0 && number <= 1e6))
-        fail(errc::bad_layout, way, ".latency_seconds is ", digits_of(number),
+        fail(errc::bad_layout, way, field, " is ", digits_of(number),
              "; it must be from 0 to 1e6 seconds");
 }
 
 inline void check_speed(std::string_view way, network::speed const& one) {
     check_bandwidth(way, ".rank_bytes_per_second", one.rank_bytes_per_second);
     check_bandwidth(way, ".node_bytes_per_second", one.node_bytes_per_second);
-    check_latency(way, one.latency_seconds);
+    check_seconds(way, ".latency_seconds", one.latency_seconds);
+    check_seconds(way, ".run_seconds", one.run_seconds);
     if (one.rank_bytes_per_second == 0 && one.node_bytes_per_second == 0)
         fail(errc::bad_layout, way, ".rank_bytes_per_second and ", way,
              ".node_bytes_per_second are 0; one of them must be greater");
@@ -54,8 +55,11 @@ RESHARD_DECL void validate(network const& one) {
     detail::check_speed("copy", one.copy);
     detail::check_speed("memory", one.memory);
     detail::check_speed("link", one.link);
+    if (one.link.run_seconds != 0)
+        fail(errc::bad_layout, "link.run_seconds is ", detail::digits_of(one.link.run_seconds),
+             "; it must be 0: runs are counted in the memory of ranks");
     detail::check_bandwidth("rack", ".bytes_per_second", one.rack.bytes_per_second);
-    detail::check_latency("rack", one.rack.latency_seconds);
+    detail::check_seconds("rack", ".latency_seconds", one.rack.latency_seconds);
     if (one.rack.nodes > 0 && one.rack.bytes_per_second == 0)
         fail(errc::bad_layout, "rack.bytes_per_second is 0, and a rack has ",
              detail::counted(one.rack.nodes, "node"), "; it must be greater, or rack.nodes 0");

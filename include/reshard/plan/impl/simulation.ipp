@@ -64,11 +64,11 @@ inline simulation result_of(flow_classes const& classes, std::vector<link_load> 
     return result;
 }
 
-/// Bytes by number, those of one number added up; as few as that are kept.
-class bytes_by_number {
+/// Bytes, or runs, by number, those of one number added up; as few as that are kept.
+class sums_by_number {
 public:
-    void add(std::uint64_t number, index_t bytes) {
-        entries_.emplace_back(number, bytes);
+    void add(std::uint64_t number, index_t more) {
+        entries_.emplace_back(number, more);
         if (entries_.size() >= 2 * distinct_ + (1 << 16))
             add_up();
     }
@@ -101,7 +101,7 @@ inline std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
 }
 
 /// What is relayed, by tree and by place: each flow a chunk behind the one that brings it.
-inline void add_trees(plan_flows const& flows, bytes_by_number relayed,
+inline void add_trees(plan_flows const& flows, sums_by_number relayed,
                       std::vector<simulated_flow>& all) {
     std::size_t first = all.size(); // of the tree
     std::uint32_t last = flow::no_tree;
@@ -121,20 +121,30 @@ inline void add_trees(plan_flows const& flows, bytes_by_number relayed,
 
 /// All that one process gives another as one flow, by source, then by target; behind them what is
 /// relayed.
-inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows) {
-    bytes_by_number pairs, relayed;
-    for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](flow const& one) {
+///
+/// \param has_runs whether runs cost anything: to count them takes time
+inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_runs) {
+    sums_by_number pairs, runs, relayed;
+    for (std::size_t kind = 0; kind < flows.size(); ++kind) {
+        auto const add = [&](flow const& one) {
             index_t const bytes =
                 checked_multiply(one.bytes, flows.count(kind), "the bytes between two processes");
-            if (one.tree == flow::no_tree)
-                pairs.add(joined(one.source, one.target), bytes);
-            else
-                relayed.add(joined(one.tree, one.place), bytes);
-        });
+            if (one.tree != flow::no_tree)
+                return relayed.add(joined(one.tree, one.place), bytes);
+            pairs.add(joined(one.source, one.target), bytes);
+            if (has_runs)
+                runs.add(
+                    joined(one.source, one.target),
+                    checked_multiply(one.runs, flows.count(kind), "the runs of two processes"));
+        };
+        flows.for_each(kind, add, has_runs);
+    }
     std::vector<simulated_flow> all;
     for (auto const& [pair, bytes] : std::move(pairs).take())
         all.push_back({static_cast<holder_t>(pair >> 32), static_cast<holder_t>(pair), bytes});
+    auto to = all.begin(); // of the same pairs, in the same order
+    for (auto const& [pair, count] : std::move(runs).take())
+        (to++)->runs = count;
     add_trees(flows, std::move(relayed), all);
     return all;
 }
@@ -163,7 +173,8 @@ RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network 
 }
 
 RESHARD_DECL simulation simulate(plan_flows const& flows, network const& over) {
-    return simulate(detail::flows_by_pair(flows), over);
+    bool const has_runs = over.copy.run_seconds > 0 || over.memory.run_seconds > 0;
+    return simulate(detail::flows_by_pair(flows, has_runs), over);
 }
 
 } // namespace reshard
