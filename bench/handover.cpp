@@ -46,12 +46,13 @@ struct options_of_run {
     std::optional<network> over;
 };
 
+constexpr index_t columns = 1024;
+
 /// What one rank has on its side.
 class tensors {
 public:
     /// \param axis along which the ranks of the side cut every matrix
     tensors(options_of_run const& chosen, mpi_group const& side, std::size_t axis) {
-        index_t const columns = 1024;
         index_t const bytes_each = (chosen.mebibytes << 20) / chosen.keys;
         index_t const rows = std::max<index_t>(side.size(), bytes_each / (4 * columns));
         for (int key = 0; key < chosen.keys; ++key) {
@@ -249,10 +250,12 @@ bool measure_redistribution(one_side& side, options_of_run const& chosen, times&
 }
 
 /// How long a hand-over takes over a network: trainers copy their shards, and then each server copies
-/// out of them what it wants.
-double simulated(network const& over, double bytes, int ranks) {
+/// out of them what it wants, by columns in runs of its part of a row.
+double simulated(options_of_run const& chosen, double bytes, int ranks) {
     auto const half = static_cast<std::size_t>(ranks) / 2;
     auto const share = static_cast<index_t>(bytes / static_cast<double>(half));
+    bool const has_runs = chosen.cut == "columns" && half > 1;
+    index_t const runs = has_runs ? share * static_cast<index_t>(half) / (4 * columns) : 0;
     std::vector<simulated_flow> flows;
     std::vector<simulated_flow::awaited> published;
     for (holder_t trainer = 0; trainer < half; ++trainer) {
@@ -260,8 +263,8 @@ double simulated(network const& over, double bytes, int ranks) {
         published.push_back({trainer});
     }
     for (auto server = static_cast<holder_t>(half); server < 2 * half; ++server)
-        flows.push_back({server, server, share, published});
-    return simulate(flows, over).seconds;
+        flows.push_back({server, server, share, published, runs});
+    return simulate(flows, *chosen.over).seconds;
 }
 
 void report(options_of_run const& chosen, double bytes, times const& all, int ranks) {
@@ -271,7 +274,7 @@ void report(options_of_run const& chosen, double bytes, times const& all, int ra
     print("copy of the trainer's shards", copied, bytes, "");
     print("bridge, all", whole, bytes, ratio(moved / whole, "redistribute"));
     if (chosen.over)
-        print("  by the network", simulated(*chosen.over, bytes, ranks), bytes, "");
+        print("  by the network", simulated(chosen, bytes, ranks), bytes, "");
     print("  the trainer is held", all.median("all held"), bytes,
           ratio(all.median("all held") / copied, "the copy"));
     print("  a server reads", all.median("all read"), bytes, "");

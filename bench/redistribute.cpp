@@ -166,11 +166,17 @@ bool is_silent(measurement const& one, index_t needed) {
     return silent;
 }
 
+/// The layout of one side, on grids where its job knows them, for there runs are longer.
+reshard::layout known_layout(std::vector<case_tensor> const& tensors, int ranks) {
+    auto on_grids = layout_of(tensors);
+    return on_grids ? std::move(*on_grids) : listed_layout(tensors, ranks);
+}
+
 /// How long the plan of a case takes over a network, as if it had been measured.
 measurement simulated(redistribution_case const& moved, reshard::network const& over,
                       measurement const& bound) {
-    auto const source = listed_layout(moved.sources, moved.ranks);
-    auto const target = listed_layout(moved.targets, moved.ranks);
+    auto const source = known_layout(moved.sources, moved.ranks);
+    auto const target = known_layout(moved.targets, moved.ranks);
     auto const wanted = reshard::catalog_of(target);
     auto program = program_of(moved);
     if (!program)

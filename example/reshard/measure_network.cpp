@@ -7,7 +7,7 @@
 #include "picture/duration_text.hpp"
 #include "summary.hpp"
 
-#include <reshard/adapt/span.hpp>
+#include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/format/network_file.hpp>
 #include <reshard/group/agree.hpp>
@@ -32,7 +32,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -55,20 +54,43 @@ struct measured_network {
     std::vector<std::string> notes;
 };
 
-/// Two ranks that swap their rows; a rank alone copies its one.
+/// What a job of rows moves.
+struct job_size {
+    static constexpr index_t run_bytes = 1024;
+
+    index_t bytes = 0;
+    bool has_short_runs = false; ///< of `run_bytes`; else all is one run
+
+    index_t runs() const { return bytes / run_bytes; }
+};
+
+/// Two ranks that swap their rows; a rank alone copies its own. In short runs, the left and the
+/// right halves of rows are wanted apart.
 class row_job {
 public:
-    explicit row_job(index_t bytes) : have_(count_of(bytes), 1.0f), want_(have_.size(), 0.0f) {}
+    /// \pre bytes in short runs are whole rows
+    explicit row_job(job_size const& size)
+        : columns_(size.has_short_runs ? 2 * job_size::run_bytes / 4 : 1),
+          have_(count_of(size.bytes), 1.0f),
+          want_(have_.size(), 0.0f) {}
 
     void prepare_in(auto const& group) {
-        auto const extent = static_cast<index_t>(have_.size());
-        auto const row = [&](int number) {
-            return shard_descriptor{
-                "rows", data_type::f32, {group.size() * extent}, {{number * extent}, {extent}}, {}};
+        index_t const rows = std::ssize(have_) / columns_, half = columns_ / 2;
+        auto const part = [&](int number, index_t first, index_t end) {
+            return shard_descriptor{"rows",
+                                    data_type::f32,
+                                    {group.size() * rows, columns_},
+                                    {{number * rows, first}, {rows, end - first}},
+                                    {}};
         };
+        int const other = group.size() - 1 - group.rank();
         state_dict have, want;
-        have.add(row(group.rank()), std::span(have_));
-        want.add(row(group.size() - 1 - group.rank()), std::span(want_));
+        have.add(part(group.rank(), 0, columns_),
+                 adapt::raw_tensor(have_.data(), {rows, columns_}));
+        if (half > 0)
+            want.add(part(other, 0, half), adapt::raw_tensor(want_.data(), {rows, half}));
+        want.add(part(other, half, columns_),
+                 adapt::raw_tensor(want_.data() + rows * half, {rows, columns_ - half}));
         job_.emplace(prepare(group, have, want));
     }
 
@@ -79,6 +101,7 @@ private:
         return static_cast<std::size_t>(std::max<index_t>(1, bytes / 4));
     }
 
+    index_t columns_;
     std::vector<float> have_, want_;
     std::optional<reshard::job> job_;
 };
@@ -159,7 +182,7 @@ using rank_pairs = std::vector<std::pair<int, int>>;
 class network_probe {
 public:
     network_probe(processes const& world, index_t bytes)
-        : world_(world), bytes_(bytes), machine_(machine_of(world)) {
+        : world_(world), bytes_(whole_rows(bytes)), machine_(machine_of(world)) {
         agree_on(world, [&] { check_memory(machine_, bytes); });
         process_place mine;
         if (mpi_group const* const ranks = world.mpi()) {
@@ -188,12 +211,18 @@ public:
     }
 
 private:
+    /// So many bytes in whole rows of short runs, or fewer than one has.
+    static index_t whole_rows(index_t bytes) {
+        constexpr index_t row_bytes = 2 * job_size::run_bytes;
+        return bytes < row_bytes ? bytes : bytes / row_bytes * row_bytes;
+    }
+
     /// A job of this rank in its memory, as far as that goes.
-    void make_job(std::optional<row_job>& made, index_t bytes) const {
+    void make_job(std::optional<row_job>& made, job_size const& size) const {
         try {
-            made.emplace(bytes);
+            made.emplace(size);
         } catch (std::bad_alloc const&) {
-            refuse_bytes(machine_, bytes, "the system gives less");
+            refuse_bytes(machine_, size.bytes, "the system gives less");
         }
     }
 
@@ -212,20 +241,23 @@ private:
     }
 
     void measure_copy(measured_network& all) {
-        auto const seconds = [&](index_t bytes, bool are_all) {
+        auto const seconds = [&](job_size const& size, bool are_all) {
             std::optional<row_job> copied;
             agree_on(world_, [&] {
                 if (!are_all && world_.rank() != 0)
                     return;
-                make_job(copied, bytes);
+                make_job(copied, size);
                 copied->prepare_in(solo());
             });
-            return time_of(copied, bytes);
+            return time_of(copied, size.bytes);
         };
         network::speed& copy = all.found.copy;
-        copy.latency_seconds = seconds(4, false);
-        copy.rank_bytes_per_second = rate(1, seconds(bytes_, false), copy.latency_seconds);
-        copy.node_bytes_per_second = rate(per_node_, seconds(bytes_, true), copy.latency_seconds);
+        copy.latency_seconds = seconds({4}, false);
+        double const alone = seconds({bytes_}, false);
+        copy.rank_bytes_per_second = rate(1, alone, copy.latency_seconds);
+        copy.node_bytes_per_second = rate(per_node_, seconds({bytes_}, true), copy.latency_seconds);
+        copy.run_seconds =
+            run_seconds(1, alone, [&](job_size const& size) { return seconds(size, false); });
         keep_order(copy);
         all.ways.push_back("copy");
     }
@@ -244,11 +276,14 @@ private:
         int const fullest = std::ranges::find(places_, per_node_ - 1, &process_place::place)->node;
         network::speed& memory = all.found.memory;
         rank_pairs const one{{at(fullest, 0), at(fullest, 1)}};
-        memory.latency_seconds = time_of(one, 4);
+        memory.latency_seconds = time_of(one, {4});
         // Each of the two gives and gets.
-        memory.rank_bytes_per_second = rate(2, time_of(one, bytes_), memory.latency_seconds);
+        double const alone = time_of(one, {bytes_});
+        memory.rank_bytes_per_second = rate(2, alone, memory.latency_seconds);
         memory.node_bytes_per_second =
-            rate(per_node_ / 2 * 2, time_of(together, bytes_), memory.latency_seconds);
+            rate(per_node_ / 2 * 2, time_of(together, {bytes_}), memory.latency_seconds);
+        memory.run_seconds =
+            run_seconds(2, alone, [&](job_size const& size) { return time_of(one, size); });
         keep_order(memory);
         all.ways.push_back("memory");
     }
@@ -266,9 +301,9 @@ private:
         network::speed& link = all.found.link;
         rank_pairs const one{together.front()};
         auto const width = static_cast<int>(together.size());
-        link.latency_seconds = time_of(one, 4);
-        link.rank_bytes_per_second = rate(1, time_of(one, bytes_), link.latency_seconds);
-        link.node_bytes_per_second = rate(width, time_of(together, bytes_), link.latency_seconds);
+        link.latency_seconds = time_of(one, {4});
+        link.rank_bytes_per_second = rate(1, time_of(one, {bytes_}), link.latency_seconds);
+        link.node_bytes_per_second = rate(width, time_of(together, {bytes_}), link.latency_seconds);
         keep_order(link);
         all.ways.push_back("link");
     }
@@ -285,10 +320,20 @@ private:
         return count * static_cast<double>(bytes_) / moving;
     }
 
-    /// What pairs of ranks take to swap so many bytes, all pairs at once; the other ranks rest.
+    /// What a run costs a rank that moves its bytes `count` times: how much longer short runs take
+    /// than one long run, which takes `alone`. Fewer bytes than a row have none.
+    double run_seconds(int count, double alone, auto&& time_of_job) const {
+        job_size const short_runs{bytes_, true};
+        if (bytes_ % (2 * job_size::run_bytes) != 0)
+            return 0;
+        return std::max(0.0, time_of_job(short_runs) - alone) /
+               (count * static_cast<double>(short_runs.runs()));
+    }
+
+    /// What pairs of ranks take to swap so much, all pairs at once; the other ranks rest.
     ///
     /// \pre there are several processes
-    double time_of(rank_pairs const& all, index_t bytes) {
+    double time_of(rank_pairs const& all, job_size const& size) {
         auto const mine = std::ranges::find_if(all, [&](auto const& one) {
             return one.first == world_.rank() || one.second == world_.rank();
         });
@@ -298,13 +343,13 @@ private:
         std::optional<row_job> swapped;
         agree_on(world_, [&] { // before anybody waits for the other rank of a pair
             if (mine != all.end())
-                make_job(swapped, bytes);
+                make_job(swapped, size);
         });
         agree_on(world_, [&] {
             if (swapped)
                 swapped->prepare_in(world_.mpi()->subgroup(ranks));
         });
-        return time_of(swapped, bytes);
+        return time_of(swapped, size.bytes);
     }
 
     /// The median of what the slowest rank takes for its job, which begins on all ranks together;
@@ -346,7 +391,7 @@ std::string speed_text(double bytes_per_second) {
 }
 
 std::string text_of(measured_network const& all) {
-    std::vector<std::vector<std::string>> rows{{"way", "a rank", "a node", "latency"}};
+    std::vector<std::vector<std::string>> rows{{"way", "a rank", "a node", "a run", "latency"}};
     for (auto const& [field, name, one] :
          {std::tuple("copy", "within a rank", &all.found.copy),
           std::tuple("memory", "between ranks of a node", &all.found.memory),
@@ -354,6 +399,7 @@ std::string text_of(measured_network const& all) {
         if (std::ranges::count(all.ways, field) > 0)
             rows.push_back({name, speed_text(one->rank_bytes_per_second),
                             speed_text(one->node_bytes_per_second),
+                            one == &all.found.link ? "-" : duration_text(one->run_seconds),
                             duration_text(one->latency_seconds)});
     return counted(all.found.ranks_per_node, "rank") + " a node\n" + table(rows);
 }
@@ -364,12 +410,18 @@ boost::json::object json_of(network::speed const& one) {
             {"latency_seconds", one.latency_seconds}};
 }
 
+boost::json::object memory_json_of(network::speed const& one) {
+    boost::json::object fields = json_of(one);
+    fields["run_seconds"] = one.run_seconds;
+    return fields;
+}
+
 /// The document that the file is, and what of it was measured.
 boost::json::object json_of(measured_network const& all) {
     network const& one = all.found;
     return {{"ranks_per_node", one.ranks_per_node},
-            {"copy", json_of(one.copy)},
-            {"memory", json_of(one.memory)},
+            {"copy", memory_json_of(one.copy)},
+            {"memory", memory_json_of(one.memory)},
             {"link", json_of(one.link)},
             {"rack",
              {{"nodes", one.rack.nodes},

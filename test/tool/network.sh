@@ -109,6 +109,21 @@ succeeds 1 plan --source none.json --target none.json --network network.json --p
 grep -q '>nothing moves<' plan.svg || report "the picture does not say that nothing moves"
 grep -q '>nothing moves<' plan.html || report "the page does not say that nothing moves"
 
+# Two rows of 1000 bytes on a rank each become halves of columns: each rank keeps, gives and gets 500 bytes in one run, half
+# a second of bytes each, and what a run costs.
+rows halves.json 0 1
+python3 - <<'PYTHON'
+import json
+shards = [{"rank": rank, "offset": [0, 125 * rank], "shape": [2, 125]} for rank in (0, 1)]
+json.dump({"tensors": {"w": {"dtype": "F32", "shape": [2, 250], "shards": shards}}}, open("columns.json", "w"))
+PYTHON
+for runs in 0 0.25; do
+    echo "{\"ranks_per_node\": 2, \"copy\": {\"rank_bytes_per_second\": 1000, \"node_bytes_per_second\": 0},
+        \"memory\": {\"rank_bytes_per_second\": 1000, \"node_bytes_per_second\": 0, \"latency_seconds\": 0, \"run_seconds\": $runs}}" >runs.json
+    succeeds 1 plan --source halves.json --target columns.json --network runs.json --json
+    expects output "round(d['network']['seconds'] - 2 * $runs, 6)" "1.5"
+done
+
 refuses 3 '^none/network.json: ' plan --source have.json --target want.json --network none/network.json
 echo '{"link": {"node_bytes_per_second": "25 GB/s"}}' >units.json
 refuses 3 "^units.json: link.node_bytes_per_second: expected a number, found the string '25 GB/s'" \
@@ -124,6 +139,9 @@ echo '{"rack": {"latency_seconds": 1e300}}' >late.json
 refuses 3 '^late.json: rack.latency_seconds is 1e\+300; it must be from 0 to 1e6 seconds$' \
     plan --source have.json --target want.json --network late.json
 
+echo '{"copy": {"run_seconds": -1e-9}}' >early.json
+refuses 3 '^early.json: copy.run_seconds is -1e-09; it must be from 0 to 1e6 seconds$' \
+    plan --source have.json --target want.json --network early.json
 echo '{"link": {"latency_seconds": null}}' >null.json
 refuses 3 '^null.json: link.latency_seconds: expected a number, found null$' \
     plan --source have.json --target want.json --network null.json
@@ -138,7 +156,7 @@ for number in 0 -1 2.5 nan 1e3 4194305 99999999999999999999 ""; do
 done
 
 # What is measured can be planned against. No number is expected, but that there is one.
-measured="all(0 < d[w]['rank_bytes_per_second'] < 1e13 and 0 < d[w]['node_bytes_per_second'] < 1e13 and 0 < d[w]['latency_seconds'] < 10 for w in d['measured'])"
+measured="all(0 < d[w]['rank_bytes_per_second'] < 1e13 and 0 < d[w]['node_bytes_per_second'] < 1e13 and 0 < d[w]['latency_seconds'] < 10 for w in d['measured']) and all(0 <= d[w]['run_seconds'] < 1 for w in ('copy', 'memory')) and 'run_seconds' not in d['link']"
 succeeds 1 measure-network --bytes 100kB --output found.json
 grep -q '^note: one rank a node: ' errors || report "it is not said what one rank cannot measure"
 grep -q '^found.json: written$' output || report "the file is not named"
@@ -162,11 +180,13 @@ grep -q '^note: one ' errors && report "something is noted as left out where all
 # Nodes of two and of one.
 succeeds 3 measure-network --bytes 100kB
 grep -q '^2 ranks a node$' output || report "the fullest node does not count"
-[ "$(grep -c '^  \(within a rank\|between ranks of a node\|between nodes\) .*/s .*s$' output)" = 3 ] ||
-    report "the three ways are not shown"
+[ "$(grep -c '^  \(within a rank\|between ranks of a node\) .*/s .*s .*s$' output)" = 2 ] ||
+    report "the ways of memory are not shown"
+grep -q '^  between nodes .*/s .* - .*s$' output || report "the way between nodes is not shown, or has runs"
 export RESHARD_RANKS_PER_NODE=1
 succeeds 2 measure-network --bytes 4 --json
 expects output "d['measured'], $measured" "(['copy', 'link'], True)"
+expects output "d['copy']['run_seconds']" "0.0" # there are fewer bytes than a row has
 [ "$(nproc)" -ge 2 ] && grep -q ' on .* core' errors && report "it is noted that ranks wait where there are cores for them"
 unset RESHARD_RANKS_PER_NODE
 # Two ranks on one core wait for it most of the time.
