@@ -255,9 +255,9 @@ private:
         copy.latency_seconds = seconds({4}, false);
         double const alone = seconds({bytes_}, false);
         copy.rank_bytes_per_second = rate(1, alone, copy.latency_seconds);
-        copy.node_bytes_per_second = rate(per_node_, seconds({bytes_}, true), copy.latency_seconds);
         copy.run_seconds =
             run_seconds(1, alone, [&](job_size const& size) { return seconds(size, false); });
+        copy.node_bytes_per_second = rate(per_node_, seconds({bytes_}, true), copy.latency_seconds);
         keep_order(copy);
         all.ways.push_back("copy");
     }
@@ -280,10 +280,10 @@ private:
         // Each of the two gives and gets.
         double const alone = time_of(one, {bytes_});
         memory.rank_bytes_per_second = rate(2, alone, memory.latency_seconds);
-        memory.node_bytes_per_second =
-            rate(per_node_ / 2 * 2, time_of(together, {bytes_}), memory.latency_seconds);
         memory.run_seconds =
             run_seconds(2, alone, [&](job_size const& size) { return time_of(one, size); });
+        memory.node_bytes_per_second =
+            rate(per_node_ / 2 * 2, time_of(together, {bytes_}), memory.latency_seconds);
         keep_order(memory);
         all.ways.push_back("memory");
     }
