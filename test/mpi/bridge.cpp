@@ -34,7 +34,7 @@ struct bridge_fixture : test::halves {
             .string())[0];
 
     /// Longer than any test takes.
-    static constexpr double ever = 100;
+    static constexpr double ever = 1000;
 
     ~bridge_fixture() { world.barrier(); }
 };
