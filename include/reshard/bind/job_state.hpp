@@ -1,10 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/bind/job.hpp>
+
 #ifndef RESHARD_BIND_JOB_STATE_HPP
 #define RESHARD_BIND_JOB_STATE_HPP
 
 #include <reshard/bind/bind.hpp>
-#include <reshard/bind/job.hpp>
 #include <reshard/bind/options.hpp>
 #include <reshard/bind/overlap.hpp>
 #include <reshard/core/config.hpp>
