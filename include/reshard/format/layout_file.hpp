@@ -165,7 +165,8 @@ RESHARD_DECL bool needs_shapes(layout_file const& file);
 ///         ranks: the file, the place in it, key, axis and both numbers
 RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_view file);
 
-/// \throws error with errc::missing_file or errc::io; see also `parse_layout_file`
+/// \throws error with errc::missing_file, errc::corrupt_file for what is not a file, or errc::io;
+///         see also `parse_layout_file`
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path);
 
 /// The shards of a layout file. An explicit one has its own shapes, and takes nothing of `shapes`.

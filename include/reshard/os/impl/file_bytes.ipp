@@ -85,7 +85,7 @@ system_files::open(std::filesystem::path const& path) const {
     if (!std::filesystem::exists(path, problem))
         fail(errc::missing_file, path.string(), ": there is no such file");
     if (!std::filesystem::is_regular_file(path, problem))
-        fail(errc::io, path.string(), ": this is not a file");
+        fail(errc::corrupt_file, path.string(), ": this is not a file");
     return std::make_unique<input_file>(path);
 }
 
