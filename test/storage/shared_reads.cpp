@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_ask_for_different_reads_are_refused) {
     BOOST_CHECK_EXCEPTION(
         load(world(), saved, all.tensors(),
              reading(world().rank() == 0 ? file_reads::once : file_reads::direct)),
-        error, mentions(errc::ranks_disagree, "different options"));
+        error, mentions(errc::ranks_disagree, "a different options.reads;"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -30,13 +30,8 @@
 
 namespace reshard::detail {
 
-/// A number that stands for the call: equal where ranks do the same.
-RESHARD_DECL std::uint64_t digest_of_call(options const& how);
-
-/// What goes into it, and arenas, in a sentence.
-inline constexpr std::string_view alike_in_calls =
-    "program, memory_budget, processes_per_node, relays, shape_mismatch, strict, gather_up_to and "
-    "on_node alike, and all or none with a cache, allocate and an arena";
+/// What ranks that do the same have alike.
+RESHARD_DECL compared_values alike_in_call(options const& how);
 
 /// What can be seen of the tensors of one rank alone.
 ///

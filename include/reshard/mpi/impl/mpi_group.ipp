@@ -232,8 +232,7 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {
     int per_node = 0;
     auto const problem = attempt([&] { per_node = ranks_per_node(0); });
-    agree_to_run(ranks, "find the ranks of a node (RESHARD_RANKS_PER_NODE)",
-                 static_cast<std::uint64_t>(per_node), problem);
+    agree_to_run(ranks, "find the ranks of a node", {"RESHARD_RANKS_PER_NODE", per_node}, problem);
     return node_of(ranks, per_node);
 }
 
