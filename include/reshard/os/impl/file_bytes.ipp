@@ -48,9 +48,13 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
         });
         if (count < 0)
             fail_io(path_, "cannot be read from byte " + std::to_string(position) + " on");
-        if (count == 0)
-            fail(errc::corrupt_file, path_.string(), ": ends at byte ", position, ", ",
-                 target.size(), " bytes too early: it became shorter after it was opened");
+        if (count == 0) {
+            // Others may have read what was before: this read may begin behind the end.
+            std::uint64_t const end = std::min(facts().bytes, position);
+            fail(errc::corrupt_file, path_.string(), ": ends at byte ", end, ", ",
+                 position + target.size() - end,
+                 " bytes too early: it became shorter after it was opened");
+        }
         position += static_cast<std::uint64_t>(count);
         target = target.subspan(static_cast<std::size_t>(count));
     }
