@@ -302,7 +302,7 @@ std::vector<std::string> formats_of_layouts() {
 
 /// What is wrong with a number of ranks of a node, or nothing.
 std::string complaint_about_ranks(std::string const& text) {
-    constexpr holder_t most = 1 << 22;
+    constexpr holder_t most = detail::most_ranks;
     holder_t number = 0;
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     return problem == std::errc() && end == text.data() + text.size() && number >= 1 &&

@@ -112,9 +112,8 @@ BOOST_AUTO_TEST_CASE(the_environment_divides_it_too) {
     }
     {
         ranks_per_node_variable const variable("two");
-        BOOST_TEST(
-            agreed_error(world, [&] { shared_arena(world, 100); }) ==
-            "usage: RESHARD_RANKS_PER_NODE is 'two'; it must be a number of ranks, 1 or more");
+        BOOST_TEST(agreed_error(world, [&] { shared_arena(world, 100); }) ==
+                   "usage: RESHARD_RANKS_PER_NODE: 'two' is not a whole number from 1 to 4194304");
     }
     ranks_per_node_variable const variable(rank == 0 ? "1" : "2");
     if (size > 1)

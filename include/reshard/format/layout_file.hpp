@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/json_document.hpp>
+#include <reshard/layout/holder.hpp>
 #include <reshard/layout/key_pattern.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/mesh.hpp>
@@ -85,11 +86,6 @@ auto checked_at(json_cursor const& place, auto make) {
         place.refuse(thrown.what());
     }
 }
-
-/// The most ranks of a layout file: each takes memory as soon as a plan is made.
-///
-/// \par Source ours; some ten times the largest clusters, and 160 megabytes for what a plan costs
-inline constexpr index_t most_ranks = index_t{1} << 22;
 
 /// \throws error with errc::limit_exceeded where `place` asks for more ranks than `most_ranks`
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
