@@ -233,7 +233,7 @@ mkdir one two
 cp first.aoa one/program.aoa
 cp second.aoa two/program.aoa
 own='cd "$([ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] && echo one || echo two)" && exec "$0" "$@"'
-refuses_on 3 3 'rank 0 runs convert.*rank 1 runs it with a different program' \
+refuses_on 3 3 'rank 0 runs convert.*rank 1 runs it with a different options.program' \
     bash -c "$own" "$tool" convert ../model ../out/x --program program.aoa
 
 conclude

@@ -288,12 +288,12 @@ void plan_conversion(group auto const& world, checkpoint const& source,
     compared_values alike;
     local_error const problem = attempt([&] {
         work.plan_files(source, target, how);
-        alike.add("options.writing", how.writing);
+        alike.add_digest("checkpoint as its source", digest_of(source.metadata()));
+        alike.add_digest("options.program", digest_of(work.program));
+        alike.add("options.writing", how.writing); // of which the files that are wanted come
         alike.add("options.strict", how.strict);
         alike.add("options.objects", how.objects);
         alike.add("options.object_names", how.object_names);
-        alike.add_digest("checkpoint as its source", digest_of(source.metadata()));
-        alike.add_digest("options.program", digest_of(work.program));
         alike.add_digest("options.wanted", digest_of(work.files.metadata));
     });
     agree_to_run(world, "convert to " + target.string(), alike, problem);
