@@ -78,6 +78,11 @@ run 1 first 5 --ompi-server "file:$work/uri"
 mv meeting.answer meeting
 refuses "^already_exists: .*meeting.answer: what is there is no note" 3 first
 rm meeting
+mkfifo meeting meeting.answer
+run 1 second 5 --ompi-server "file:$work/uri"
+run 1 first 5 --ompi-server "file:$work/uri"
+rm meeting meeting.answer
+both_say 2 "^already_exists: .*: what is there is no note of an MPI job" 3
 
 mkfifo input
 run 1 silent 300 --ompi-server "file:$work/uri" <input &
