@@ -146,12 +146,15 @@ if(reshard_mpiexec_version MATCHES "Open MPI|OpenRTE")
     list(APPEND reshard_mpiexec --oversubscribe --bind-to none)
 endif()
 
-# What every test runs with: Open MPI leaks by the sanitizer's lights, and nothing may hang.
+# What every test runs with: Open MPI leaks by the sanitizer's lights, and nothing may hang. Open MPI's directory for a
+# user goes when the last of his jobs ends, and another one may just begin: each test has one of its own.
 function(reshard_test_defaults name ranks)
+    set(environment ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 ${reshard_mpi_environment}
+        "OMPI_MCA_orte_tmpdir_base=${PROJECT_BINARY_DIR}/test/mpi_jobs/${name}")
     set_tests_properties(${name} PROPERTIES
         TIMEOUT 1500
         PROCESSORS ${ranks}
-        ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;UBSAN_OPTIONS=print_stacktrace=1;${reshard_mpi_environment}")
+        ENVIRONMENT "${environment}")
 endfunction()
 
 #   reshard_mpi_test(NAME RANKS COMMAND... [: RANKS COMMAND...]...)

@@ -68,7 +68,8 @@ void find_errors(check_report& report, job_files const& files, Stage&& stage) {
         std::string const text = problem.what();
         bool const is_cover =
             problem.code() == errc::not_covered || problem.code() == errc::overlap;
-        bool const is_unread = problem.code() == errc::missing_file || problem.code() == errc::io;
+        bool const is_unread = problem.code() == errc::missing_file ||
+                               problem.code() == errc::corrupt_file || problem.code() == errc::io;
         if (!is_unread && !files.program.empty() && text.starts_with(files.program + ":"))
             report.findings.push_back(report_of(problem, files.program));
         else if (is_cover)

@@ -7,6 +7,7 @@
 #include "job.hpp"
 #include "network_report.hpp"
 #include "picture/heat_map.hpp"
+#include "report.hpp"
 #include "spec.hpp"
 
 #include <reshard/plan/balance.hpp>
@@ -40,6 +41,7 @@ struct plan_command {
     bool relays = false;
     reshard::holder_t ranks_per_node = 0; ///< 0: a process may play any rank; those of the network
     std::string network;                  ///< a file, or empty
+    progress_when progress = progress_when::on_terminal;
 };
 
 /// What a plan gives and moves for one target tensor.

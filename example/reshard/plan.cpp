@@ -258,6 +258,17 @@ void check_written(plan_command const& options) {
     }
 }
 
+/// The plan, and the ranks of the target's processes where they are given anew.
+dry_run planned(source_spec const& source, job& all, plan_command const& options) {
+    elapsed_line const shown("planning", options.progress);
+    std::optional<relabelling> played;
+    if (options.relabels)
+        played = relabel(source, all, options);
+    dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
+    run.played = std::move(played);
+    return run;
+}
+
 outcome plan_dry(plan_command const& options, bool as_json) {
     stopwatch const watch;
     detail::memory_watch const memory;
@@ -274,11 +285,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     say_notes(all, options.files);
     note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);
-    std::optional<relabelling> played;
-    if (options.relabels)
-        played = relabel(source, all, options);
-    dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
-    run.played = std::move(played);
+    dry_run run = planned(source, all, options);
     if (run.files)
         note_aliases(run.files->aliases);
     if (options.relays && run.cost.relays == 0)
@@ -302,7 +309,7 @@ std::vector<std::string> formats_of_layouts() {
 
 /// What is wrong with a number of ranks of a node, or nothing.
 std::string complaint_about_ranks(std::string const& text) {
-    constexpr holder_t most = 1 << 22;
+    constexpr holder_t most = detail::most_ranks;
     holder_t number = 0;
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     return problem == std::errc() && end == text.data() + text.size() && number >= 1 &&
@@ -388,6 +395,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_plan_options(*command, *options);
     add_report(*command, options->report,
                "that shows who holds what, who sends to whom, and the rounds");
+    add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return plan_dry(*options, chosen.json); });

@@ -5,9 +5,12 @@
 #include "picture/progress_text.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <mutex>
+#include <stop_token>
 
 #include <unistd.h>
 
@@ -28,6 +31,18 @@ std::string formatted(char const* format, Values... values) {
     std::snprintf(text, sizeof text, format, values...);
     return text;
 }
+
+bool is_progress_shown(progress_when when, bool is_terminal) {
+    return when == progress_when::always || (when == progress_when::on_terminal && is_terminal);
+}
+
+/// In the place of what was drawn before.
+void draw_line(std::string const& text, bool is_terminal) {
+    std::cerr << "\r" + text + (is_terminal ? "\033[K" : "") << std::flush;
+}
+
+/// Removes what was drawn; in a pipe it stays.
+void end_line(bool is_terminal) { std::cerr << (is_terminal ? "\r\033[K" : "\n") << std::flush; }
 
 } // namespace
 
@@ -137,12 +152,11 @@ std::string closing_line(index_t bytes, double seconds) {
 
 progress_bar::progress_bar(bool is_first, progress_when when)
     : is_terminal_(::isatty(STDERR_FILENO) == 1),
-      is_shown_(is_first && (when == progress_when::always ||
-                             (when == progress_when::on_terminal && is_terminal_))) {}
+      is_shown_(is_first && is_progress_shown(when, is_terminal_)) {}
 
 progress_bar::~progress_bar() {
     if (is_drawn_)
-        std::cerr << (is_terminal_ ? "\r\033[K" : "\n") << std::flush;
+        end_line(is_terminal_);
 }
 
 void progress_bar::operator()(index_t bytes, index_t all) {
@@ -155,8 +169,31 @@ void progress_bar::operator()(index_t bytes, index_t all) {
         return;
     next_ = seconds + between;
     is_drawn_ = true;
-    std::cerr << "\r" + reshard::progress_text(bytes, all, seconds) + (is_terminal_ ? "\033[K" : "")
-              << std::flush;
+    draw_line(reshard::progress_text(bytes, all, seconds), is_terminal_);
+}
+
+elapsed_line::elapsed_line(std::string work, progress_when when) {
+    bool const is_terminal = ::isatty(STDERR_FILENO) == 1;
+    if (!is_progress_shown(when, is_terminal))
+        return;
+    drawing_ =
+        std::jthread([work = std::move(work), is_terminal,
+                      is_at_once = when == progress_when::always](std::stop_token const& done) {
+            stopwatch const watch;
+            std::mutex alone;
+            std::unique_lock lock(alone);
+            std::condition_variable_any waking;
+            bool is_drawn = false;
+            while (!done.stop_requested() || (is_at_once && !is_drawn)) {
+                if (is_drawn || is_at_once || watch.seconds() >= 1) {
+                    draw_line(work + ": " + formatted("%.0f", watch.seconds()) + " s", is_terminal);
+                    is_drawn = true;
+                }
+                waking.wait_for(lock, done, std::chrono::seconds(1), [] { return false; });
+            }
+            if (is_drawn)
+                end_line(is_terminal);
+        });
 }
 
 } // namespace tool

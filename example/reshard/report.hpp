@@ -9,6 +9,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -111,6 +112,16 @@ private:
     double next_ = 0; ///< seconds, before which nothing is drawn
     bool is_drawn_ = false;
     bool is_complete_ = false;
+};
+
+/// The same for work of which nobody knows how much is done: how long it takes so far.
+class elapsed_line {
+public:
+    /// \param work as in `planning`
+    elapsed_line(std::string work, progress_when when);
+
+private:
+    std::jthread drawing_;
 };
 
 } // namespace tool

@@ -13,7 +13,7 @@ failed=0
 refuses() {
     sentence=$1
     shift
-    said=$(timeout 60 "$@" 2>&1)
+    said=$(timeout 600 "$@" 2>&1)
     status=$?
     case $status in
         0 | 124) echo "FAILED: $* ended with $status" && failed=1 ;;

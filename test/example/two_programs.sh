@@ -22,7 +22,7 @@ complain() {
 # start RANKS PROGRAM OUTPUT
 start() {
     # shellcheck disable=SC2086
-    timeout 120 $RESHARD_MPIEXEC -n "$1" "$2" "$work/port" >"$3" 2>&1 &
+    timeout 600 $RESHARD_MPIEXEC -n "$1" "$2" "$work/port" >"$3" 2>&1 &
 }
 
 # ends PROCESS NAME

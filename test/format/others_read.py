@@ -10,7 +10,6 @@ with what test/data/formats/paddlenlp_parts.py needs).
 """
 
 import json
-import os
 import pathlib
 import struct
 import subprocess
@@ -190,8 +189,9 @@ class Checks:
         import torch
         import megatron.core.dist_checkpointing as checkpointing
         zeros, found = self.torch_state
-        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29531", RANK="0", WORLD_SIZE="1")
-        torch.distributed.init_process_group("gloo")
+        # Not by a port, which somebody else may have.
+        torch.distributed.init_process_group("gloo", store=torch.distributed.FileStore(str(self.work / "store"), 1), rank=0,
+                                             world_size=1)
         whole = self.sharded("torch_dist", "megatron_torch_dist")
         # Megatron-Core has no sharded tensors without axes or elements.
         shown = {key: value for key, value in zeros().items() if value.dim() and value.numel()}

@@ -15,7 +15,7 @@
 
 // One of two jobs, "first" or "second", that meet at a file: the first one has a vector, a part on
 // each rank, and every rank of the second one wants it whole. A "silent" one is a second one that
-// answers, does not connect, and ends with its input.
+// says when it is here, answers, does not connect, and ends with its input.
 //
 //     joined_programs WHICH FILE SECONDS
 
@@ -62,6 +62,8 @@ int main(int argc, char** argv) {
         return 2;
     is_silent = std::string(argv[1]) == "silent";
     bool const is_first = std::string(argv[1]) == "first";
+    if (is_silent)
+        std::cout << "here" << std::endl;
     try {
         bool const is_right = hand_over(mpi_group(world), argv[2], is_first, std::stod(argv[3]));
         std::cout << (is_right ? "has all" : "FAILED: elements are wrong") << std::endl;

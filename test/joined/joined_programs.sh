@@ -10,7 +10,7 @@ program=$1
 command -v ompi-server >/dev/null || { echo "skipped: there is no ompi-server" && exit 77; }
 work=$(mktemp -d)
 cd "$work" || exit 1
-timeout 120 ompi-server --no-daemonize -r "$work/uri" >server 2>&1 &
+timeout 1500 ompi-server --no-daemonize -r "$work/uri" >server 2>&1 &
 server=$!
 trap 'kill $server; rm -rf "$work"' EXIT
 while [ ! -s uri ]; do
@@ -24,7 +24,7 @@ run() {
     ranks=$1 which=$2 seconds=$3
     shift 3
     # shellcheck disable=SC2086
-    timeout 60 $RESHARD_MPIEXEC "$@" -n "$ranks" "$program" "$which" "$work/meeting" "$seconds" >"$which" 2>&1
+    timeout 600 $RESHARD_MPIEXEC "$@" -n "$ranks" "$program" "$which" "$work/meeting" "$seconds" >"$which" 2>&1
     echo $? >"$which.status"
 }
 
@@ -38,21 +38,21 @@ $3" ] && [ ! -e meeting ] && [ ! -e meeting.answer ] && return
     failed=1
 }
 
-run 2 first 30 --ompi-server "file:$work/uri" &
+run 2 first 300 --ompi-server "file:$work/uri" &
 job=$!
-run 3 second 30 --ompi-server "file:$work/uri"
+run 3 second 300 --ompi-server "file:$work/uri"
 wait $job
 both_say 5 "^has all$" 0
 
-run 3 second 30 &
+run 3 second 300 &
 job=$!
-run 2 first 30
+run 2 first 300
 wait $job
 both_say 5 "^unsupported: .*: the launcher connects no jobs that were started apart" 3
 
-run 3 second 30 &
+run 3 second 300 &
 job=$!
-run 2 first 30 --ompi-server "file:$work/uri"
+run 2 first 300 --ompi-server "file:$work/uri"
 wait $job
 both_say 5 "^unsupported: .*: the launcher connects no jobs that were started apart" 3
 
@@ -78,11 +78,20 @@ run 1 first 5 --ompi-server "file:$work/uri"
 mv meeting.answer meeting
 refuses "^already_exists: .*meeting.answer: what is there is no note" 3 first
 rm meeting
+mkfifo meeting meeting.answer
+run 1 second 5 --ompi-server "file:$work/uri"
+run 1 first 5 --ompi-server "file:$work/uri"
+rm meeting meeting.answer
+both_say 2 "^already_exists: .*: what is there is no note of an MPI job" 3
 
 mkfifo input
-run 1 silent 30 --ompi-server "file:$work/uri" <input &
+run 1 silent 300 --ompi-server "file:$work/uri" <input &
 job=$!
 exec 3>input
+while ! grep -qs "^here$" silent; do # then it comes at once
+    kill -0 $job 2>/dev/null || break
+    sleep 0.05
+done
 run 2 first 10 --ompi-server "file:$work/uri"
 exec 3>&-
 wait $job

@@ -7,7 +7,7 @@
 
 set -u
 program=$1
-limit=60
+limit=600
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

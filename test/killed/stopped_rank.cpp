@@ -8,10 +8,16 @@
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/mpi/environment.hpp>
 
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -28,16 +34,70 @@
 /// anything is agreed, `between` preparing and running, `within` a run. Of the tier `load`, which passes on what
 /// is read, it is always within: as the rank reads.
 ///
-/// All other ranks have to get errc::deadline, which names it; then it goes on, and learns that they gave up.
-/// What ranks tell one another of that goes over a communicator that the library does not know.
+/// All other ranks have to get errc::deadline, which names it; then it goes on, and learns that they
+/// gave up. What ranks tell one another of that goes over a communicator that the library does not
+/// know. The seconds are those of `rank_clock`: how fast the machine is, and what else it does,
+/// changes nothing.
 
 namespace {
 
 using namespace reshard;
 
+/// A time that all ranks have in common. It stands still until one of them is stopped; then 50 ms
+/// pass each time that all others have looked at it. The last rank is the one that stops.
+class rank_clock {
+public:
+    /// \param apart a communicator of nobody else
+    /// \param file  a path where nothing is
+    rank_clock(boost::mpi::communicator const& apart, std::filesystem::path const& file)
+        : rank_(static_cast<std::size_t>(apart.rank())),
+          size_(static_cast<std::size_t>(apart.size())) {
+        constexpr auto bytes = sizeof(looks_of_ranks);
+        int const number = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (number < 0 || ::ftruncate(number, bytes) != 0)
+            throw std::runtime_error(file.string() + " cannot be made");
+        void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0);
+        ::close(number);
+        if (memory == MAP_FAILED)
+            throw std::runtime_error(file.string() + " cannot be mapped");
+        looks_ = static_cast<looks_of_ranks*>(memory);
+        apart.barrier();
+        std::filesystem::remove(file);
+    }
+
+    /// Of the rank that stops: time begins, and passes without it.
+    void begin() { (*looks_)[last_] = none; }
+    /// Of the same one: it looks again. All others have left.
+    void resume() { (*looks_)[last_] = 1; }
+
+    /// Of any other one: time passes without it.
+    void leave() { (*looks_)[rank_] = none; }
+
+    double look() {
+        if ((*looks_)[last_] == 0)
+            return 0;
+        std::uint64_t const now = *std::min_element(looks_->begin(), looks_->begin() + size_);
+        std::atomic<std::uint64_t>& mine = (*looks_)[rank_];
+        mine = std::max(mine.load(), now + 1);
+        return 0.05 * static_cast<double>(now);
+    }
+
+private:
+    using looks_of_ranks = std::array<std::atomic<std::uint64_t>, 16>;
+    static constexpr std::uint64_t none = std::uint64_t{1} << 50;
+
+    std::size_t rank_, size_, last_ = size_ - 1;
+    looks_of_ranks* looks_; ///< up to which time each has looked, which in a new file is 0
+};
+
+rank_clock* shared_clock = nullptr;
 test::rows_to_columns const* interrupted = nullptr;
 
-void stop() { ::raise(SIGSTOP); }
+void stop() {
+    shared_clock->begin();
+    ::raise(SIGSTOP);
+    shared_clock->resume();
+}
 
 /// What `options::deadline` makes of a job, on one rank.
 std::string outcome(mpi_group const& world, std::string_view tier, std::string_view place) {
@@ -122,6 +182,9 @@ void check(std::string const& text, std::string const& expected) {
 
 } // namespace
 
+// In front of MPI's own.
+double MPI_Wtime() { return shared_clock ? shared_clock->look() : PMPI_Wtime(); }
+
 int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);
     boost::mpi::communicator const world;
@@ -131,9 +194,15 @@ int main(int argc, char** argv) {
     boost::mpi::all_gather(apart, static_cast<int>(::getpid()), processes);
     auto const directory = std::filesystem::temp_directory_path() /
                            ("stopped_rank." + std::to_string(processes.front()));
+    if (world.rank() == 0) // what a process of this number has left that did not come to its end
+        std::filesystem::remove_all(directory);
+    apart.barrier();
+    shared_clock = new rank_clock(apart, directory.string() + ".clock");
     std::string const text = std::string_view(argv[1]) == "load"
                                  ? outcome_of_load(mpi_group(world), directory)
                                  : outcome(mpi_group(world), argv[1], argv[2]);
+    if (world.rank() != last)
+        shared_clock->leave();
     // Who writes to an arena by itself has all it needs from others, who wait for it at the end.
     std::string_view const late =
         std::string_view(argv[1]) == "arena" && std::string_view(argv[2]) == "within"

@@ -83,6 +83,7 @@ LISTED = list(MOST_NAMES)
 NAMES_HEADING = "### Namespace `%s`"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+GUARD = re.compile(r'^#ifndef (\w+)\n#define \1$', re.MULTILINE)
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 COMMUNICATOR = re.compile(
     r"([(,])\s*(const\s+)?(?:\w+::)*(?:communicator|Group|group\s+auto)\b"
@@ -200,6 +201,49 @@ def check_chains(headers):
                + " -> ".join(longest))
 
 
+def parts_of(text):
+    """What a header includes: before its guard, behind it, and at its end, where its bodies are."""
+    guard = GUARD.search(text)
+    place = guard.start() if guard else 0
+    behind = includes(text[place:])
+    return (includes(text[:place]), [other for other in behind if not other.endswith(".ipp")],
+            [other for other in behind if other.endswith(".ipp")])
+
+
+def early_include(parts, first):
+    """The way by which a header is included before it has declared anything, or None.
+
+    As a compiler goes that sees `first` alone, in header-only mode: a body includes what includes
+    the header of that body.
+    """
+    is_open = {}
+
+    def enter(header, above):
+        path = above + [header]
+        before, inside, bodies = parts[header]
+        if above.count(header) > 1:  # includes itself before its guard: a cycle
+            return None
+        found = next(filter(None, (enter(other, path) for other in before)), None)
+        if found or header in is_open:
+            return found or (path if is_open[header] else None)
+        is_open[header] = header.endswith(".hpp")
+        found = next(filter(None, (enter(other, path) for other in inside)), None)
+        is_open[header] = False
+        return found or next(filter(None, (enter(other, path) for other in bodies)), None)
+
+    return enter(first, [])
+
+
+def check_alone(headers):
+    """Each header can be the first one that a program includes, in header-only mode as well."""
+    parts = {header: [[other for other in some if other in headers] for some in parts_of(text)]
+             for header, text in headers.items()}
+    for header in headers:
+        if header.endswith(".hpp") and (path := early_include(parts, header)):
+            yield (f"{header}: included first, header-only, it declares nothing before a body includes it; "
+                   f"include what leads there before the guard: " + " -> ".join(path))
+
+
 def check_oracle(headers, oracle):
     """Rule 3: an oracle that uses what it judges is none."""
     for name, text in oracle.items():
@@ -313,6 +357,7 @@ def findings(root):
     yield from check_levels(headers)
     yield from check_foreign(headers)
     yield from check_chains(headers)
+    yield from check_alone(headers)
     yield from check_oracle(headers, oracle)
     yield from check_groups(headers)
 
@@ -322,9 +367,14 @@ CHAIN = {f"include/reshard/core/h{i}.hpp": f"#include <reshard/core/h{i + 1}.hpp
 
 # Each broken tree and what must be said of it; None: nothing.
 SELF_TEST = [
-    ({"include/reshard/core/a.hpp": "#include <reshard/core/impl/a.ipp>\n",
+    # Of the two headers that include each other by way of a body, either may come first.
+    ({"include/reshard/core/a.hpp": "#ifndef A\n#define A\n#include <reshard/core/impl/a.ipp>\n#endif\n",
+      "include/reshard/core/impl/a.ipp": "#include <reshard/core/b.hpp>\n",
+      "include/reshard/core/b.hpp": "#ifndef B\n#define B\n#include <reshard/core/a.hpp>\n#endif\n"},
+     "core/b.hpp -> reshard/core/a.hpp -> reshard/core/impl/a.ipp -> reshard/core/b.hpp"),
+    ({"include/reshard/core/a.hpp": "#ifndef A\n#define A\n#include <reshard/core/impl/a.ipp>\n#endif\n",
       "include/reshard/core/impl/a.ipp": "#include <reshard/core/a.hpp>\n#include <reshard/core/b.hpp>\n",
-      "include/reshard/core/b.hpp": "#include <reshard/core/a.hpp>\n"}, None),
+      "include/reshard/core/b.hpp": "#include <reshard/core/a.hpp>\n#ifndef B\n#define B\n#endif\n"}, None),
     ({"include/reshard/core/impl/a.ipp": "#include <reshard/layout/b.hpp>\n",
       "include/reshard/layout/b.hpp": ""}, "core may not include reshard/layout/b.hpp"),
     ({f"include/reshard/{room}/h{i}.hpp": (f"#include <reshard/{room}/h{i + 1}.hpp>\n" if i < 6 else

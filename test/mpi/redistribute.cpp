@@ -197,11 +197,10 @@ BOOST_AUTO_TEST_CASE(options_follow_the_tensors_where_there_is_no_program) {
     if (size == 1)
         return;
     options const mine{.processes_per_node = rank == last ? 2u : 4u};
-    BOOST_TEST(agreed_error(world, [&] { prepare(world, dict(source), dict(target), mine); }) ==
-               "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
-                   " runs it with a different program or different options; every rank must make "
-                   "the same call: " +
-                   std::string(alike_in_calls));
+    BOOST_TEST(
+        agreed_error(world, [&] { prepare(world, dict(source), dict(target), mine); }) ==
+        "ranks_disagree: rank 0 runs redistribute with options.processes_per_node 4 and rank " +
+            std::to_string(last) + " with 2; every rank must make the same call");
 }
 
 BOOST_AUTO_TEST_CASE(a_program_transposes_and_casts_on_the_way) {
@@ -329,9 +328,8 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
         return;
     std::string const expected = "ranks_disagree: rank 0 runs redistribute and rank " +
                                  std::to_string(last) +
-                                 " runs it with a different program or different options; every "
-                                 "rank must make the same call: " +
-                                 std::string(alike_in_calls);
+                                 " runs it with a different options.program; every rank must make "
+                                 "the same call";
     BOOST_TEST(error_of(dict(source), dict(target), rank == last ? other : program) == expected);
     BOOST_TEST(error_of(dict(source), dict(target),
                         rank == last ? std::nullopt : std::optional(program)) == expected);
@@ -343,10 +341,8 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_options_are_told_so) {
     options const mine{.processes_per_node = rank == last ? 2u : 4u};
     BOOST_TEST(
         agreed_error(world, [&] { redistribute(world, dict(source), dict(target), mine); }) ==
-        "ranks_disagree: rank 0 runs redistribute and rank " + std::to_string(last) +
-            " runs it with a different program or different options; every rank must make the same "
-            "call: program, memory_budget, processes_per_node, relays, shape_mismatch, strict, "
-            "gather_up_to and on_node alike, and all or none with a cache, allocate and an arena");
+        "ranks_disagree: rank 0 runs redistribute with options.processes_per_node 4 and rank " +
+            std::to_string(last) + " with 2; every rank must make the same call");
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {

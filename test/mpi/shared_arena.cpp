@@ -112,15 +112,15 @@ BOOST_AUTO_TEST_CASE(the_environment_divides_it_too) {
     }
     {
         ranks_per_node_variable const variable("two");
-        BOOST_TEST(
-            agreed_error(world, [&] { shared_arena(world, 100); }) ==
-            "usage: RESHARD_RANKS_PER_NODE is 'two'; it must be a number of ranks, 1 or more");
+        BOOST_TEST(agreed_error(world, [&] { shared_arena(world, 100); }) ==
+                   "usage: RESHARD_RANKS_PER_NODE: 'two' is not a whole number from 1 to 4194304");
     }
     ranks_per_node_variable const variable(rank == 0 ? "1" : "2");
     if (size > 1)
-        BOOST_TEST(agreed_error(world, [&] { shared_arena(world, 100); }) ==
-                   "ranks_disagree: rank 0 runs make an arena and rank 1 runs it with a different "
-                   "program or different options; every rank must make the same call");
+        BOOST_TEST(
+            agreed_error(world, [&] { shared_arena(world, 100); }) ==
+            "ranks_disagree: rank 0 runs make an arena with ranks_per_node 1 and rank 1 with "
+            "2; every rank must make the same call");
 }
 
 BOOST_AUTO_TEST_CASE(where_unnamed_segments_are_refused_they_have_names_for_a_moment) {

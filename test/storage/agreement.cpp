@@ -25,10 +25,9 @@ boost::test_tools::assertion_result several_ranks(boost::unit_test::test_unit_id
 
 std::string last_name() { return "rank " + std::to_string(last_rank()); }
 
-std::string other_options(std::string const& call) {
-    return "rank 0 runs " + call + " and " + (world().size() == 2 ? last_name() : "rank 1") +
-           " runs it with a different program or different options; every rank must make the same "
-           "call";
+std::string other(std::string const& call, std::string const& what) {
+    return "rank 0 runs " + call + " and rank 1 runs it with a different " + what +
+           "; every rank must make the same call";
 }
 
 /// A checkpoint with `w`, 2 x 2 bytes.
@@ -129,12 +128,19 @@ BOOST_AUTO_TEST_CASE(different_options_are_an_error_on_all,
     BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), target,
                                {.form = save_form::huggingface, .writing = options}),
                           error,
-                          says(errc::ranks_disagree, other_options("save to " + target.string())));
+                          says(errc::ranks_disagree,
+                               "rank 0 runs save to " + target.string() +
+                                   " with options.writing.most_file_bytes 100 and rank 1 with 200; "
+                                   "every rank must make the same call"));
     mapping const program = identity_mapping(catalog_of(*source));
     BOOST_CHECK_EXCEPTION(
         convert(world(), *source, target,
                 {.program = program, .writing = {.replace = world().rank() == 0}}),
-        error, says(errc::ranks_disagree, other_options("convert to " + target.string())));
+        error,
+        says(errc::ranks_disagree,
+             "rank 0 runs convert to " + target.string() +
+                 " with options.writing.replace true and rank 1 with false; every rank must "
+                 "make the same call"));
     BOOST_TEST((directory.names() == std::vector<std::string>{"w.safetensors"}));
 }
 
@@ -146,11 +152,11 @@ BOOST_AUTO_TEST_CASE(different_programs_are_an_error_on_all,
     auto const target = directory / "target";
     BOOST_CHECK_EXCEPTION(
         convert(world(), *source, target, {.program = program}), error,
-        says(errc::ranks_disagree, other_options("convert to " + target.string())));
+        says(errc::ranks_disagree, other("convert to " + target.string(), "options.program")));
     held tensors({whole_of("w", data_type::u8, {2, 2})});
     BOOST_CHECK_EXCEPTION(
         load(world(), *source, tensors.tensors(), {.program = program}), error,
-        says(errc::ranks_disagree, other_options("load " + text("w.safetensors"))));
+        says(errc::ranks_disagree, other("load " + text("w.safetensors"), "options.program")));
 }
 
 BOOST_AUTO_TEST_CASE(different_operations_are_an_error_on_all,
@@ -194,9 +200,10 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_one_name_that_differ_are_not_compared,
     std::filesystem::current_path(own);
     auto const mine = open_checkpoint(solo(), "model.safetensors");
     std::filesystem::current_path(here);
-    BOOST_CHECK_EXCEPTION(compare(world(), mine, mine), error,
-                          says(errc::ranks_disagree,
-                               other_options("compare model.safetensors with model.safetensors")));
+    BOOST_CHECK_EXCEPTION(
+        compare(world(), mine, mine), error,
+        says(errc::ranks_disagree, other("compare model.safetensors with model.safetensors",
+                                         "program or different options")));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,

@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_forgotten_the_plan_makes_all_plan) {
     if (world().size() > 1)
         BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), directory / "three",
                                    {.cache = is_last ? nullptr : &cache}),
-                              error, mentions(errc::ranks_disagree, "different options"));
+                              error, mentions(errc::ranks_disagree, "options.cache set and rank"));
     BOOST_CHECK_EXCEPTION(
         save(world(), part.tensors(), directory / "four",
              {.writing = {.numbers = {{std::string("\xff"), 1.0}}}, .cache = &cache}),

@@ -251,7 +251,8 @@ BOOST_AUTO_TEST_CASE(memory_beside_the_files_is_reported_as_the_neediest_rank_ha
     BOOST_TEST(frugal.peak_extra_bytes >= 0);
     BOOST_TEST(frugal.peak_extra_bytes < static_cast<index_t>(bytes / 2));
     std::string taken;
-    auto const take = [&](index_t, index_t) { taken.assign(bytes, 't'); };
+    // Linux counts the pages of a process exactly only from time to time: more than is looked for.
+    auto const take = [&](index_t, index_t) { taken.assign(bytes / 4 * 5, 't'); };
     auto const greedy = convert(world(), source, directory / "greedy",
                                 {.program = everything(source), .progress = take});
     BOOST_TEST((taken.empty() || taken.back() == 't'));

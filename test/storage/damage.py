@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 FLIPS = [0x01, 0x80, 0x20, 0xFF]  # another digit, no UTF-8, another case, all bits
-SECONDS = 60
+SECONDS = 300
 SHOWN = 20
 
 TENSORS = [("layers.0.w", "F32", [5, 6], 4), ("layers.1.w", "BF16", [7, 3], 2), ("bias", "U8", [11], 1),

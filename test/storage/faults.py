@@ -61,7 +61,7 @@ class Job:
     def run(self, *strace, thread=None):
         tracer = ["strace", "-f", "-qq", "-o", "trace", *strace] if strace else []
         try:
-            return subprocess.run([*tracer, *self.launched(self.command())], capture_output=True, text=True, timeout=120)
+            return subprocess.run([*tracer, *self.launched(self.command())], capture_output=True, text=True, timeout=600)
         except subprocess.TimeoutExpired:
             report(f"{self.name}: hangs with {' '.join(strace)}")
             return None
@@ -107,13 +107,13 @@ class BackgroundJob(Job):
         """With several threads, given as pairs of a rank and 0 or 1, each is traced into `trace-RANK-NUMBER`."""
         traced = [] if not strace else [thread] if thread else self.threads()
         if not traced:
-            return subprocess.run(self.launched(self.command()), capture_output=True, text=True, timeout=120)
+            return subprocess.run(self.launched(self.command()), capture_output=True, text=True, timeout=600)
         with open("stderr", "w+") as stderr:
             program = subprocess.Popen(self.launched([*self.command(), "--trace", "ready", "go"]), stdout=subprocess.DEVNULL,
                                        stderr=stderr)
             tracers = self.attach(traced, strace)
             try:
-                program.wait(timeout=120)
+                program.wait(timeout=600)
             except subprocess.TimeoutExpired:
                 report(f"{self.name}: hangs with {' '.join(strace)} in thread {thread}")
                 program.kill()
@@ -144,7 +144,7 @@ class BackgroundJob(Job):
 
     def again(self):
         command = self.command() if "--force" in self.words else [*self.command(), "--force"]
-        return subprocess.run(self.launched(command), capture_output=True, text=True, timeout=120)
+        return subprocess.run(self.launched(command), capture_output=True, text=True, timeout=600)
 
     def is_partly_lost(self, result):
         """The checkpoint is there; one rank could not make the disk keep its name, or read its record."""

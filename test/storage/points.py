@@ -41,7 +41,7 @@ def run(*words, strace=(), ranks=0, env=None, cwd=None):
     tracer = ["strace", "-ff", "-qq", "-o", traces(), *strace] if strace else []
     launcher = [*options.mpiexec.split(), "-n", str(ranks)] if ranks else []
     tool = [] if words[0].startswith("/") else [options.tool]
-    return subprocess.run([*tracer, *launcher, *tool, *words], capture_output=True, text=True, timeout=100, cwd=cwd,
+    return subprocess.run([*tracer, *launcher, *tool, *words], capture_output=True, text=True, timeout=600, cwd=cwd,
                           env={**os.environ, **(env or {})})
 
 

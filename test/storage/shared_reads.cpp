@@ -286,6 +286,24 @@ BOOST_AUTO_TEST_CASE(a_changed_chunk_is_an_error_on_every_rank) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_became_shorter_is_named_with_its_size) {
+    for (options const& how :
+         {reading(file_reads::chosen), reading(file_reads::once), relaying()}) {
+        ranks_per_node_variable const told("1");
+        shared_directory const directory;
+        auto const path = directory / "all", file = path / "model.safetensors";
+        held all(whole_tensors());
+        save(world(), all.tensors(), path, {.form = save_form::huggingface});
+        auto const saved = open_checkpoint(world(), path);
+        auto const left = std::filesystem::file_size(file) - 1500; // of 2340 bytes of tensors
+        meet();
+        on_first_rank([&] { std::filesystem::resize_file(file, left); });
+        BOOST_CHECK_EXCEPTION(load(world(), saved, all.tensors(), how), error,
+                              mentions(errc::corrupt_file, file.string() + ": ends at byte " +
+                                                               std::to_string(left) + ", "));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(ranks_that_ask_for_different_reads_are_refused) {
     if (world().size() == 1)
         return;
@@ -296,7 +314,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_ask_for_different_reads_are_refused) {
     BOOST_CHECK_EXCEPTION(
         load(world(), saved, all.tensors(),
              reading(world().rank() == 0 ? file_reads::once : file_reads::direct)),
-        error, mentions(errc::ranks_disagree, "different options"));
+        error, mentions(errc::ranks_disagree, "a different options.reads;"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,15 +16,15 @@
 
 namespace reshard::test {
 
-/// A process that runs `work`, which returns true where all was right; after 60 seconds the system
-/// ends it.
+/// A process that runs `work`, which returns true where all was right; after ten minutes the
+/// system ends it.
 class child_process {
 public:
     template <class Work>
     explicit child_process(Work const& work) : number_(::fork()) {
         if (number_ != 0)
             return;
-        ::alarm(60);
+        ::alarm(600);
         bool is_right = false;
         try {
             is_right = work();

@@ -33,7 +33,12 @@ refuses 3 "^ranks.json: 'w' has a shard on rank 1, but there is 1 rank$" plan --
 
 # Programs that are not there are no answer of check; bytes that are no text are shown, in JSON that can be read.
 refuses 3 '^nowhere.aoa: there is no such file' check --program nowhere.aoa --source model
-refuses 4 '^model: this is not a file' check --program model --source model
+refuses 3 '^model: this is not a file' check --program model --source model
+mkdir names.json
+for command in 'plan --source model --target good.json --network' 'convert model out/x --rename' 'format'; do
+    # shellcheck disable=SC2086 # words
+    refuses 3 '^names.json: this is not a file' $command names.json
+done
 printf 'w\377 -> v\n' >bytes.aoa
 checks=$((checks + 1))
 on 1 "$tool" check --program bytes.aoa --source model --json >output
@@ -228,7 +233,7 @@ mkdir one two
 cp first.aoa one/program.aoa
 cp second.aoa two/program.aoa
 own='cd "$([ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] && echo one || echo two)" && exec "$0" "$@"'
-refuses_on 3 3 'rank 0 runs convert.*rank 1 runs it with a different program' \
+refuses_on 3 3 'rank 0 runs convert.*rank 1 runs it with a different options.program' \
     bash -c "$own" "$tool" convert ../model ../out/x --program program.aoa
 
 conclude

@@ -68,6 +68,10 @@ for command in "convert out/model out/copy" "merge out/model out/one.safetensors
         rm -rf out/copy out/one.safetensors
     done
 done
+succeeds 1 plan --source out/model --target out/other --progress
+[ "$(tr '\r' '\n' <errors | grep -c '^planning: [0-9]* s$')" -ge 1 ] || report "plan does not say how long it takes"
+succeeds 1 plan --source out/model --target out/other
+[ -s errors ] && report "plan shows progress in a pipe"
 succeeds 1 verify out/model --no-progress
 [ -s errors ] && report "progress that was not wanted"
 refuses 2 '^reshard verify: ' verify out/model --no-progress --progress

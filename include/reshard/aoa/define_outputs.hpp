@@ -1,9 +1,11 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/aoa/lower_context.hpp>
+
 #ifndef RESHARD_AOA_DEFINE_OUTPUTS_HPP
 #define RESHARD_AOA_DEFINE_OUTPUTS_HPP
 
-#include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/macro/pattern_index.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/source_names.hpp>

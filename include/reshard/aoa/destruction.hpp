@@ -1,9 +1,11 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/aoa/check.hpp>
+
 #ifndef RESHARD_AOA_DESTRUCTION_HPP
 #define RESHARD_AOA_DESTRUCTION_HPP
 
-#include <reshard/aoa/check.hpp>
 #include <reshard/aoa/macro/chain.hpp>
 
 #include <algorithm>

@@ -1,10 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/aoa/lower.hpp>
+
 #ifndef RESHARD_AOA_LOWER_CONTEXT_HPP
 #define RESHARD_AOA_LOWER_CONTEXT_HPP
 
 #include <reshard/aoa/budget.hpp>
-#include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/core/config.hpp>

@@ -1,10 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/bind/job.hpp>
+
 #ifndef RESHARD_BIND_JOB_STATE_HPP
 #define RESHARD_BIND_JOB_STATE_HPP
 
 #include <reshard/bind/bind.hpp>
-#include <reshard/bind/job.hpp>
 #include <reshard/bind/options.hpp>
 #include <reshard/bind/overlap.hpp>
 #include <reshard/core/config.hpp>
@@ -28,13 +30,8 @@
 
 namespace reshard::detail {
 
-/// A number that stands for the call: equal where ranks do the same.
-RESHARD_DECL std::uint64_t digest_of_call(options const& how);
-
-/// What goes into it, and arenas, in a sentence.
-inline constexpr std::string_view alike_in_calls =
-    "program, memory_budget, processes_per_node, relays, shape_mismatch, strict, gather_up_to and "
-    "on_node alike, and all or none with a cache, allocate and an arena";
+/// What ranks that do the same have alike.
+RESHARD_DECL compared_values alike_in_call(options const& how);
 
 /// What can be seen of the tensors of one rank alone.
 ///

@@ -269,6 +269,10 @@ struct options {
         visit(self.memory_budget, self.processes_per_node, self.relays, self.shape_mismatch,
               self.gather_up_to, self.on_node, self.needs);
     }
+    static constexpr std::string_view member_names[] = {"memory_budget", "processes_per_node",
+                                                        "relays",        "shape_mismatch",
+                                                        "gather_up_to",  "on_node",
+                                                        "needs"};
 };
 
 } // namespace reshard

@@ -64,10 +64,8 @@ struct port_head {
     }
 };
 
-/// Refuses a path at which no port file can be.
-///
-/// \throws error with errc::usage for an empty one; errc::io where its directory does not exist
-RESHARD_DECL void check_port_path(std::filesystem::path const& path);
+/// What its path is the path of (`check_meeting_path`).
+inline constexpr std::string_view name_of_port = "a bridge's port file";
 
 /// The head of a port file; nothing where there is no file.
 ///
@@ -106,7 +104,7 @@ public:
     /// \param begun versions that were begun before, at least: more, where the old file or the one
     ///              at `count_path` says so
     /// \throws error with errc::already_exists where a file is at either path that is none of
-    ///         these; as `check_port_path`; errc::io
+    ///         these; as `check_meeting_path`; errc::io
     written_port(std::filesystem::path path, port_content const& content, std::uint64_t token,
                  std::uint64_t begun);
     written_port(written_port&& other) noexcept = default;

@@ -84,14 +84,14 @@ constexpr bool is_sound(box const& region) {
 /// \post a result is not empty, and `intersect(a, b) == intersect(b, a)`
 constexpr std::optional<box> intersect(box const& a, box const& b) {
     BOOST_ASSERT(a.ndim() == b.ndim());
-    box common = a;
+    std::optional<box> common; // written in place: a box is 144 bytes
+    for (std::size_t axis = 0; axis < a.ndim(); ++axis)
+        if (std::max(a.offset[axis], b.offset[axis]) >= std::min(a.end(axis), b.end(axis)))
+            return common;
+    common.emplace(a);
     for (std::size_t axis = 0; axis < a.ndim(); ++axis) {
-        index_t const first = std::max(a.offset[axis], b.offset[axis]);
-        index_t const last = std::min(a.end(axis), b.end(axis));
-        if (first >= last)
-            return std::nullopt;
-        common.offset[axis] = first;
-        common.shape[axis] = last - first;
+        common->offset[axis] = std::max(a.offset[axis], b.offset[axis]);
+        common->shape[axis] = std::min(a.end(axis), b.end(axis)) - common->offset[axis];
     }
     return common;
 }

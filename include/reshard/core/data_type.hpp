@@ -144,9 +144,9 @@ namespace detail {
 /// \throws    error with errc::overflow when the bits do not fit 64 bits
 constexpr index_t byte_count(index_t elements, data_type dtype) {
     BOOST_ASSERT(elements >= 0);
-    if (elements > std::numeric_limits<index_t>::max() / bits(dtype))
+    index_t total = 0;
+    if (__builtin_mul_overflow(elements, index_t{bits(dtype)}, &total))
         detail::fail_byte_count(elements, dtype);
-    index_t const total = elements * bits(dtype);
     return total / 8 + (total % 8 != 0);
 }
 

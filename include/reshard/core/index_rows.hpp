@@ -9,6 +9,7 @@
 
 #include <boost/assert.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -91,6 +92,14 @@ public:
             result.values[column] = at(row * ndim_ + column);
         result.count = ndim_;
         return result;
+    }
+
+    /// A number of a row, without the others.
+    ///
+    /// \pre `row < size()` and `column < ndim()`
+    constexpr index_t number(std::size_t row, std::size_t column) const {
+        BOOST_ASSERT(row < size_ && column < ndim_);
+        return at(row * ndim_ + column);
     }
 
     /// Adds all numbers, row after row.
@@ -191,6 +200,34 @@ public:
 
     /// \pre `i < size()`
     constexpr box operator[](std::size_t i) const { return {offsets_[i], shapes_[i]}; }
+
+    /// True where a box shares elements with `region`, which is sooner found than which ones.
+    ///
+    /// \pre `i < size()` and `region.ndim() == ndim()`
+    constexpr bool overlaps(std::size_t i, box const& region) const {
+        BOOST_ASSERT(region.ndim() == ndim());
+        for (std::size_t axis = 0; axis < ndim(); ++axis) {
+            index_t const first = offsets_.number(i, axis);
+            if (std::max(first, region.offset[axis]) >=
+                std::min(first + shapes_.number(i, axis), region.end(axis)))
+                return false;
+        }
+        return true;
+    }
+
+    /// The elements that a box shares with `region`.
+    ///
+    /// \pre `overlaps(i, region)`
+    constexpr box common(std::size_t i, box const& region) const {
+        box shared = region;
+        for (std::size_t axis = 0; axis < ndim(); ++axis) {
+            index_t const first = offsets_.number(i, axis);
+            shared.offset[axis] = std::max(first, region.offset[axis]);
+            shared.shape[axis] =
+                std::min(first + shapes_.number(i, axis), region.end(axis)) - shared.offset[axis];
+        }
+        return shared;
+    }
 
     constexpr index_rows const& offsets() const { return offsets_; }
     constexpr index_rows const& shapes() const { return shapes_; }

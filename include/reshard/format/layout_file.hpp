@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/format/json_document.hpp>
+#include <reshard/layout/holder.hpp>
 #include <reshard/layout/key_pattern.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/mesh.hpp>
@@ -86,11 +87,6 @@ auto checked_at(json_cursor const& place, auto make) {
     }
 }
 
-/// The most ranks of a layout file: each takes memory as soon as a plan is made.
-///
-/// \par Source ours; some ten times the largest clusters, and 160 megabytes for what a plan costs
-inline constexpr index_t most_ranks = index_t{1} << 22;
-
 /// \throws error with errc::limit_exceeded where `place` asks for more ranks than `most_ranks`
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
 
@@ -165,7 +161,8 @@ RESHARD_DECL bool needs_shapes(layout_file const& file);
 ///         ranks: the file, the place in it, key, axis and both numbers
 RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_view file);
 
-/// \throws error with errc::missing_file or errc::io; see also `parse_layout_file`
+/// \throws error with errc::missing_file, errc::corrupt_file for what is not a file, or errc::io;
+///         see also `parse_layout_file`
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path);
 
 /// The shards of a layout file. An explicit one has its own shapes, and takes nothing of `shapes`.

@@ -20,9 +20,9 @@ namespace reshard {
 /// `measured`, in which `reshard measure-network --json` says what of it was measured, may stand
 /// there and is not read.
 ///
-/// \throws error with errc::missing_file or errc::io; with errc::syntax for what is not JSON:
-///         `file:line:column: ...`; with errc::bad_layout for what is no network: the file, the
-///         field in it, its number and what it may be
+/// \throws error with errc::missing_file, errc::corrupt_file for what is not a file, or errc::io;
+///         with errc::syntax for what is not JSON: `file:line:column: ...`; with errc::bad_layout
+///         for what is no network: the file, the field in it, its number and what it may be
 RESHARD_DECL network read_network(std::filesystem::path const& path);
 
 namespace detail {

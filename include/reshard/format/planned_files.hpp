@@ -1,10 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/format/checkpoint_plan.hpp>
+
 #ifndef RESHARD_FORMAT_PLANNED_FILES_HPP
 #define RESHARD_FORMAT_PLANNED_FILES_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/layout/layout.hpp>
 

@@ -122,6 +122,8 @@ struct safetensors_options {
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.mode, self.max_header_bytes, self.max_depth, self.from, self.only, self.without);
     }
+    static constexpr std::string_view member_names[] = {
+        "mode", "max_header_bytes", "max_depth", "from", "only", "without"};
 };
 
 } // namespace detail

@@ -108,8 +108,8 @@ struct open_file {
     std::uint64_t position = 0; ///< of what is read next
 };
 
-/// \throws error with errc::missing_file where there is no such file, with errc::io where it cannot
-///         be read
+/// \throws error with errc::missing_file where there is no such file, with errc::corrupt_file where
+///         it is a directory or a device, with errc::io where it cannot be read
 inline open_file open_to_read(file_store const& files, std::filesystem::path const& path) {
     open_file opened{files.open(path)};
     opened.bytes = opened.file->facts().bytes;

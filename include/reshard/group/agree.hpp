@@ -4,11 +4,15 @@
 #define RESHARD_GROUP_AGREE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/group/solo.hpp>
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,31 +86,110 @@ void agree_on(Group const& world, Work&& work) {
 
 namespace detail {
 
+/// A type whose members have names for messages, in the order in which it lists them.
+template <class T>
+concept naming_members = listing_members<T> && requires { std::size(T::member_names); };
+
+/// What a call must have alike on every rank.
+class compared_values {
+public:
+    /// Of a value, a digest, and its text where that is short.
+    struct entry {
+        std::string name;
+        std::uint64_t digest = 0;
+        std::string text = {};
+    };
+
+    compared_values() = default;
+
+    /// A digest of all, where nothing more is known of it.
+    compared_values(std::uint64_t digest) { mixed_.add(digest); }
+
+    template <class T>
+    compared_values(std::string name, T const& value) {
+        add(std::move(name), value);
+    }
+
+    void add_digest(std::string name, std::uint64_t digest) {
+        mixed_.add(digest);
+        entries_.push_back({std::move(name), digest});
+    }
+
+    /// Something that each rank has, or none.
+    void add_presence(std::string name, bool is_there) {
+        add_digest(std::move(name), is_there);
+        entries_.back().text = is_there ? "set" : "none";
+    }
+
+    /// A value; one whose members have names, member by member.
+    template <class T>
+    void add(std::string name, T const& value) {
+        if constexpr (naming_members<T>) {
+            T::members(value, [&](auto const&... members) {
+                static_assert(sizeof...(members) == std::size(T::member_names));
+                auto word = std::begin(T::member_names);
+                (this->add(name + '.' + std::string(*word++), members), ...);
+            });
+        } else {
+            add_digest(std::move(name), digest_of_all(value));
+            if constexpr (std::same_as<T, bool>)
+                entries_.back().text = value ? "true" : "false";
+            else if constexpr (std::integral<T>)
+                entries_.back().text = std::to_string(value);
+        }
+    }
+
+    std::vector<entry> const& entries() const { return entries_; }
+
+    std::uint64_t digest() const { return mixed_.value(); }
+
+private:
+    hasher mixed_;
+    std::vector<entry> entries_;
+};
+
+/// The first rank whose bytes are others than those of rank 0, or 0.
+RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all);
+
+/// Says that rank 0 has `here` and another rank `there`: a digest, a space and the text of `name`.
+[[noreturn]] RESHARD_DECL void fail_with_other(std::string const& call, std::size_t rank,
+                                               std::string const& name, std::string const& here,
+                                               std::string const& there);
+
 /// Refuses ranks that do different things: the first collective of every entry point.
 ///
-/// `digest` stands for everything that must be equal: operation, program, options. A local error
-/// that is known by then travels along, so that no rank waits for one that already failed.
+/// `alike` stands for everything that must be equal: program, options. A local error that is known
+/// by then travels along, so that no rank waits for one that already failed. Where ranks differ in
+/// something that has a name, they tell each other one after the other what they have.
 ///
-/// \param alike says what of the call must be alike, where that is known
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks
-void agree_to_run(group auto const& world, std::string_view operation, std::uint64_t digest,
-                  local_error const& mine = std::nullopt, std::string_view alike = {}) {
-    std::string const call = std::string(operation) + '#' + std::to_string(digest);
+/// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks, and the
+///         first value that differs with what both have
+void agree_to_run(group auto const& world, std::string_view operation, compared_values const& alike,
+                  local_error const& mine = std::nullopt) {
+    std::string const call = std::string(operation) + '#' + std::to_string(alike.digest());
     std::vector<std::string> const all = world.all_gather(mine ? encode(mine) : '\0' + call);
     for (std::string const& bytes : all)
         if (auto const problem = decode(bytes))
             throw error(*problem);
-    for (std::size_t rank = 1; rank < all.size(); ++rank)
-        if (all[rank] != all[0]) {
-            std::string const first = named_call(all[0]);
-            std::string const other = named_call(all[rank]);
-            bool const is_same_call = other == first;
-            fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank, " runs ",
-                 is_same_call ? "it with a different program or different options" : other,
-                 "; every rank must make the same call", is_same_call && !alike.empty() ? ": " : "",
-                 is_same_call ? alike : "");
+    std::size_t const rank = first_other(all);
+    if (rank == 0)
+        return;
+    std::string const first = named_call(all[0]);
+    std::string const other = named_call(all[rank]);
+    if (first != other)
+        fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank, " runs ", other,
+             "; every rank must make the same call");
+    auto const is_first = [&](std::string const& bytes) { return named_call(bytes) == first; };
+    if (std::all_of(all.begin(), all.end(), is_first)) // else not all would come
+        for (compared_values::entry const& one : alike.entries()) {
+            auto const values = world.all_gather(std::to_string(one.digest) + ' ' + one.text);
+            if (std::size_t const differing = first_other(values))
+                fail_with_other(first, differing, one.name, values[0], values[differing]);
         }
+    fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank,
+         " runs it with a different program or different options; every rank must make the same "
+         "call");
 }
 
 /// Refuses ranks whose `digest` of `what` differs, or which have an error already.

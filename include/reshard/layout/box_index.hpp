@@ -51,14 +51,14 @@ public:
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
         for (std::size_t at = 0; at < nodes_.size();) {
             node const& here = nodes_[at];
-            if (!intersect(around_[at], region)) {
+            if (!around_.overlaps(at, region)) {
                 at = here.behind;
                 continue;
             }
             if (at + 1 == here.behind)
                 for (std::size_t i = here.first; i < here.last; ++i)
-                    if (auto const common = intersect(boxes_[order_[i]], region))
-                        visit(order_[i], *common);
+                    if (boxes_.overlaps(order_[i], region))
+                        visit(order_[i], boxes_.common(order_[i], region));
             ++at;
         }
     }

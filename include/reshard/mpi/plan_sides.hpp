@@ -35,9 +35,9 @@ struct known_side {
     std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
 
-/// A number that stands for the call: equal where ranks do the same, with the same arenas.
-RESHARD_DECL std::uint64_t digest_of_call(options const& how, source_tensors const& have,
-                                          target_tensors const& want);
+/// What ranks that do the same have alike, their arenas among it.
+RESHARD_DECL compared_values alike_in_call(options const& how, source_tensors const& have,
+                                           target_tensors const& want);
 
 /// What can be seen of the tensors and arenas of one rank alone.
 RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const& have,

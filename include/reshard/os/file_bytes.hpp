@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,11 @@ namespace reshard::detail {
 ///
 /// \throws error with errc::io, naming the path and that directory
 RESHARD_DECL void check_parent(std::filesystem::path const& path);
+
+/// Refuses a path at which two programs cannot meet, being `what`.
+///
+/// \throws error with errc::usage for an empty one; else as `check_parent`
+RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view what);
 
 using file_identity = file_store::identity;
 
@@ -52,6 +58,12 @@ private:
     std::filesystem::path path_;
     file_descriptor file_;
 };
+
+/// Opens a file; nothing where there is none.
+///
+/// \throws error with errc::corrupt_file for a directory, a device or a pipe, which is not opened:
+///         that would wait for who writes to it; errc::io. It names the file
+RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path);
 
 /// The files of the system.
 class system_files : public file_store {

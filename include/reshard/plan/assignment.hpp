@@ -20,8 +20,6 @@ struct gain {
     std::uint32_t row = 0;
     std::uint32_t column = 0;
     index_t value = 0;
-
-    constexpr std::uint64_t place() const { return std::uint64_t{row} << 32 | column; }
 };
 
 /// How many of a row go to a column.

@@ -117,6 +117,7 @@ struct open_options {
     std::shared_ptr<file_store const> files = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.format, self.mapped); }
+    static constexpr std::string_view member_names[] = {"format", "mapped"};
 };
 
 /// A checkpoint on disk, open for reading: what is not used is not read.
@@ -274,7 +275,7 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
     });
     if (world.size() == 1 && opened) // a digest of a million tensors takes as long as the rest
         return std::move(*opened);
-    detail::agree_to_run(world, "open a checkpoint", detail::digest_of(how));
+    detail::agree_to_run(world, "open a checkpoint", {"options", how});
     auto const digests = detail::gather_values(world, digest);
     if (detail::are_same(digests))
         return std::move(*opened);

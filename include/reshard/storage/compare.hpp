@@ -62,7 +62,7 @@ private:
 template <group Group, class Visit>
 void for_each_whole(Group const& world, const_state_dict const& source, Visit const& visit,
                     int reader = 0) {
-    agree_to_run(world, "for_each_whole", static_cast<std::uint64_t>(reader), attempt([&] {
+    agree_to_run(world, "for_each_whole", {"reader", reader}, attempt([&] {
                      source.check();
                      if (reader < 0 || reader >= world.size())
                          fail(errc::usage, "there is no rank ", reader, " among ", world.size(),

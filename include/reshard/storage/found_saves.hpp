@@ -90,8 +90,7 @@ struct latest {};
 ///         no checkpoint is complete
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& directory, latest,
                            open_options const& how = {}) {
-    detail::agree_to_run(world, "open the latest of " + directory.string(), detail::digest_of(how),
-                         {});
+    detail::agree_to_run(world, "open the latest of " + directory.string(), {"options", how});
     auto const newest = detail::newest_in(world, directory);
     checkpoint opened = open_checkpoint(world, directory / newest.name, how);
     opened.add_warnings(newest.passed_over);

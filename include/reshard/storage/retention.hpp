@@ -30,6 +30,7 @@ struct retention {
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.last, self.best, self.by, self.highest);
     }
+    static constexpr std::string_view member_names[] = {"last", "best", "by", "highest"};
 };
 
 namespace detail {
@@ -99,8 +100,9 @@ using retention_report = std::vector<detail::retained_save>;
 ///         errc::io where something could not be deleted, then others may have been
 retention_report retain(group auto const& world, std::filesystem::path const& directory,
                         retention const& rules, bool do_delete = false) {
-    detail::agree_to_run(world, "retain in " + directory.string(),
-                         detail::digest_of_all(rules, do_delete), {});
+    detail::compared_values alike("rules", rules);
+    alike.add("do_delete", do_delete);
+    detail::agree_to_run(world, "retain in " + directory.string(), alike);
     retention_report report;
     agree_on(world, [&] {
         if (world.rank() == 0)

@@ -64,6 +64,8 @@ struct save_options {
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.form, self.writing, self.needs, self.aliases, self.compare_aliases);
     }
+    static constexpr std::string_view member_names[] = {"form", "writing", "needs", "aliases",
+                                                        "compare_aliases"};
 };
 
 /// What a save did, the same on every rank.
@@ -112,7 +114,7 @@ save_report save_what(Group const& caller, StateOf&& state_of, std::filesystem::
     Group const world = with_deadline(caller, how.deadline);
     model_state const* state = nullptr;
     built_state built;
-    agree_to_run(world, "save a state to " + target.string(), digest_of(how), attempt([&] {
+    agree_to_run(world, "save a state to " + target.string(), {"options", how}, attempt([&] {
                      state = &state_of();
                      built = build_all(*state);
                  }));

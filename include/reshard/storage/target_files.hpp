@@ -93,6 +93,10 @@ struct write_options {
               self.most_file_bytes, self.program, self.base, self.single_file, self.replicas,
               self.per_rank, self.this_layout_only, self.texts, self.files_per_rank);
     }
+    static constexpr std::string_view member_names[] = {
+        "format",      "replace",         "partial",          "sync",  "digests",
+        "chunk_bytes", "most_file_bytes", "program",          "base",  "single_file",
+        "replicas",    "per_rank",        "this_layout_only", "texts", "files_per_rank"};
 };
 
 /// Refuses a layout that does not hold each element of its tensors once, replicas aside.

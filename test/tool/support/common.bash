@@ -33,16 +33,16 @@ report() {
     echo "FAILED: $*"
 }
 
-# on RANKS COMMAND...: alone or under mpiexec; nothing takes longer than a minute. RANKS may hold more of
+# on RANKS COMMAND...: alone or under mpiexec; nothing takes longer than ten minutes. RANKS may hold more of
 # the command line, as in "1 other : -n 2".
 on() {
     local ranks=$1
     shift
     if [ "$ranks" = 1 ]; then
-        timeout 60 "$@" </dev/null
+        timeout 600 "$@" </dev/null
     else
         # shellcheck disable=SC2086 # words
-        timeout 60 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null
+        timeout 600 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null
     fi
 }
 

@@ -27,7 +27,7 @@ def run(command, directory, tools):
     environment = dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}",
                        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return subprocess.run(["bash", "-c", command], cwd=directory, env=environment, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
                           stdin=subprocess.DEVNULL, check=False).stdout
 
 

@@ -9,6 +9,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -183,6 +186,17 @@ BOOST_AUTO_TEST_CASE(another_format_is_refused_by_number) {
         says(errc::unsupported, path->string() + ": a port file of format 9, and this library has "
                                                  "format 1; build both programs with the same "
                                                  "version of the library"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_and_not_waited_for) {
+    port_path const path;
+    BOOST_TEST_REQUIRE(::mkfifo(path->c_str(), 0600) == 0);
+    auto const is_refused = says(errc::corrupt_file, path->string() + ": this is not a file");
+    BOOST_CHECK_EXCEPTION(read_port(path), error, is_refused);
+    BOOST_CHECK_EXCEPTION(written_port(path, some_content(), 1, 0), error, is_refused);
+    BOOST_TEST(std::filesystem::is_fifo(*path.operator->()));
+    std::filesystem::remove(*path.operator->());
+    BOOST_TEST(!read_port(path));
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named) {

@@ -103,6 +103,29 @@ BOOST_AUTO_TEST_CASE(boxes_of_another_list_come_behind_moved_along_an_axis) {
     BOOST_TEST((boxes[1] == box{{0, 4}, {4, 2}}));
 }
 
+BOOST_AUTO_TEST_CASE(what_boxes_of_a_list_share_with_another_one) {
+    constexpr index_t far = index_t{1} << 40;
+    box_list boxes(2);
+    boxes.push_back({{0, 0}, {4, 3}});
+    boxes.push_back({{4, 2}, {2, 5}});
+    boxes.push_back({{1, 1}, {0, 2}}); // no elements
+    box const region{{2, 2}, {3, 2}};
+    auto const check = [&] {
+        BOOST_TEST((boxes.overlaps(0, region) && boxes.overlaps(1, region)));
+        BOOST_TEST((boxes.common(0, region) == box{{2, 2}, {2, 1}}));
+        BOOST_TEST((boxes.common(1, region) == box{{4, 2}, {1, 2}}));
+        BOOST_TEST((!boxes.overlaps(0, {{4, 0}, {1, 3}}) && !boxes.overlaps(0, {{0, 3}, {9, 9}})));
+        BOOST_TEST(!boxes.overlaps(2, {{0, 0}, {9, 9}}));
+    };
+    check();
+    boxes.push_back({{far, 0}, {far, 1}}); // whose numbers are of 64 bits, and so are all others'
+    check();
+    BOOST_TEST((boxes.common(3, {{far + 1, 0}, {2, 9}}) == box{{far + 1, 0}, {2, 1}}));
+    box_list scalars(0);
+    scalars.push_back({});
+    BOOST_TEST((scalars.overlaps(0, {}) && scalars.common(0, {}) == box{}));
+}
+
 BOOST_AUTO_TEST_CASE(a_list_of_boxes_is_two_tables) {
     box_list boxes(2);
     BOOST_TEST(boxes.empty());

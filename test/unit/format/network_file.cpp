@@ -96,12 +96,12 @@ BOOST_AUTO_TEST_CASE(errors_name_the_file_the_field_and_what_it_may_be) {
     BOOST_TEST(refusal(R"({"ranks_per_node": 0})") ==
                "n.json: ranks_per_node is 0; a node has at least 1 rank");
     BOOST_TEST(refusal(R"({"ranks_per_node": 1.5})") ==
-               "n.json: ranks_per_node: expected an integer from 1 to 4294967295, found 1.500000");
+               "n.json: ranks_per_node: expected an integer from 1 to 4194304, found 1.500000");
     BOOST_TEST(refusal(R"({"ranks_per_node": 4294967296})") ==
-               "n.json: ranks_per_node: expected an integer from 1 to 4294967295, found "
+               "n.json: ranks_per_node: expected an integer from 1 to 4194304, found "
                "4294967296");
-    BOOST_TEST(refusal(R"({"rack": {"nodes": 4294967296}})") ==
-               "n.json: rack.nodes: expected an integer from 0 to 4294967295, found 4294967296");
+    BOOST_TEST(refusal(R"({"rack": {"nodes": 4194305}})") ==
+               "n.json: rack.nodes: expected an integer from 0 to 4194304, found 4194305");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_read) {

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_an_error) {
     test::temporary_directory const directory;
     auto const path = directory.write("f", "1234");
     BOOST_TEST((refusal([&] { read_text_file(directory.path() / "g"); }) == errc::missing_file));
-    BOOST_TEST((refusal([&] { read_text_file(directory.path()); }) == errc::io));
+    BOOST_TEST((refusal([&] { read_text_file(directory.path()); }) == errc::corrupt_file));
     BOOST_TEST((refusal([&] { read_text_file(path, 3); }) == errc::limit_exceeded));
     // A length that the file claims but does not have: no memory is taken for it.
     open_file file = open_to_read(*files_of_system(), path);

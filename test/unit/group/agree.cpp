@@ -23,35 +23,42 @@ struct left_collective {};
 /// collective; when all have, it is called again and gets everybody's text.
 struct turn_taker {
     int number;
-    std::vector<std::string>* texts;
-    bool is_complete;
+    std::vector<std::vector<std::string>> const* complete; ///< collectives that all have come to
+    std::vector<std::string>* texts;                       ///< of the next one
+    mutable std::size_t calls = 0;
 
     int rank() const { return number; }
     int size() const { return static_cast<int>(texts->size()); }
     std::vector<std::string> all_gather(std::string const& bytes) const {
+        if (calls < complete->size())
+            return (*complete)[calls++];
         (*texts)[static_cast<std::size_t>(number)] = bytes;
-        if (!is_complete)
-            throw left_collective();
-        return *texts;
+        throw left_collective();
     }
 };
 
 static_assert(group<turn_taker>);
 
-/// What each of `ranks` ranks ends with when all call `work(group)`, which has one collective.
+/// What each of `ranks` ranks ends with when all call `work(group)`.
 template <class Work>
 std::vector<local_error> outcomes(int ranks, Work&& work) {
-    std::vector<std::string> texts(static_cast<std::size_t>(ranks));
-    std::vector<local_error> results(texts.size());
-    for (bool const is_complete : {false, true})
+    std::vector<std::vector<std::string>> complete;
+    for (;;) {
+        std::vector<std::string> texts(static_cast<std::size_t>(ranks));
+        std::vector<local_error> results(texts.size());
+        bool is_over = true;
         for (int rank = 0; rank < ranks; ++rank)
             try {
-                work(turn_taker{rank, &texts, is_complete});
+                work(turn_taker{rank, &complete, &texts});
             } catch (left_collective const&) {
+                is_over = false;
             } catch (error const& problem) {
                 results[static_cast<std::size_t>(rank)] = problem;
             }
-    return results;
+        if (is_over)
+            return results;
+        complete.push_back(std::move(texts));
+    }
 }
 
 void check_all(std::vector<local_error> const& results, errc code, std::string const& text) {
@@ -170,19 +177,56 @@ BOOST_AUTO_TEST_CASE(one_operation_with_two_programs_is_a_difference_too) {
               "every rank must make the same call");
 }
 
-BOOST_AUTO_TEST_CASE(what_must_be_alike_is_said_where_ranks_are_in_the_same_call) {
-    std::string_view const alike = "relays and on_node alike";
-    auto const differing = [&](std::string_view other) {
-        return outcomes(2, [&, other](auto const& world) {
-            bool const is_other = world.rank() == 1;
-            agree_to_run(world, is_other ? other : "load", is_other ? 7 : 8, std::nullopt, alike);
-        });
-    };
-    check_all(differing("load"), errc::ranks_disagree,
+/// Two options that have names.
+struct two_options {
+    int width = 1;
+    std::vector<std::string> keys = {};
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.width, self.keys); }
+    static constexpr std::string_view member_names[] = {"width", "keys"};
+};
+
+/// What comes of a load whose options are those of this rank, on each of three ranks.
+std::vector<local_error> load_with(std::vector<two_options> const& options) {
+    return outcomes(3, [&](auto const& world) {
+        compared_values alike("options", options[static_cast<std::size_t>(world.rank())]);
+        agree_to_run(world, "load", alike);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_option_that_differs_is_named) {
+    check_all(load_with({{}, {}, {.width = 2}}), errc::ranks_disagree,
+              "rank 0 runs load with options.width 1 and rank 2 with 2; every rank must make the "
+              "same call");
+    check_all(load_with({{}, {.keys = {"w"}}, {.width = 2}}), errc::ranks_disagree,
+              "rank 0 runs load with options.width 1 and rank 2 with 2; every rank must make the "
+              "same call");
+    check_all(load_with({{}, {.keys = {"w"}}, {}}), errc::ranks_disagree,
+              "rank 0 runs load and rank 1 runs it with a different options.keys; every rank must "
+              "make the same call");
+    BOOST_TEST(none_failed(load_with({{3, {"w"}}, {3, {"w"}}, {3, {"w"}}})));
+}
+
+BOOST_AUTO_TEST_CASE(what_only_some_ranks_have_is_named) {
+    auto const results = outcomes(2, [](auto const& world) {
+        compared_values alike;
+        alike.add_digest("program", 7);
+        alike.add_presence("options.cache", world.rank() == 1);
+        agree_to_run(world, "load", alike);
+    });
+    check_all(results, errc::ranks_disagree,
+              "rank 0 runs load with options.cache none and rank 1 with set; every rank must make "
+              "the same call");
+}
+
+BOOST_AUTO_TEST_CASE(options_are_not_compared_where_a_rank_is_in_another_call) {
+    auto const results = outcomes(3, [](auto const& world) {
+        compared_values const alike("width", world.rank());
+        agree_to_run(world, world.rank() == 2 ? "save" : "load", alike);
+    });
+    check_all(results, errc::ranks_disagree,
               "rank 0 runs load and rank 1 runs it with a different program or different options; "
-              "every rank must make the same call: relays and on_node alike");
-    check_all(differing("save"), errc::ranks_disagree,
-              "rank 0 runs load and rank 1 runs save; every rank must make the same call");
+              "every rank must make the same call");
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_in_the_midst_of_something_runs_something_else) {

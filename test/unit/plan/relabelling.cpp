@@ -68,6 +68,15 @@ std::vector<std::vector<index_t>> kept_by_pair(layout const& source, layout cons
     return kept;
 }
 
+/// The bytes of what all ranks want: of floats, and of replicas each.
+index_t wanted_bytes(layout const& target, std::size_t ranks) {
+    std::size_t elements = 0;
+    for (tensor_layout const& one : target.tensors)
+        for (std::set<index_t> const& of_rank : elements_of(target, one.key, ranks))
+            elements += of_rank.size();
+    return static_cast<index_t>(4 * elements);
+}
+
 index_t sum_kept(std::vector<std::vector<index_t>> const& kept, std::vector<holder_t> const& order,
                  std::size_t ranks) {
     index_t sum = 0;
@@ -208,6 +217,7 @@ BOOST_AUTO_TEST_CASE(no_order_of_processes_keeps_more) {
             BOOST_TEST(std::set(found.process_of.begin(), found.process_of.end()).size() == ranks);
             for (holder_t r = 0; on_node != 0 && r < ranks; ++r)
                 BOOST_TEST(found.process_of[r] / on_node == r / on_node);
+            BOOST_TEST(found.bytes == wanted_bytes(target, ranks));
             BOOST_TEST(found.bytes_kept == sum_kept(kept, found.process_of, ranks));
             BOOST_TEST(found.bytes_kept == best_of_all_orders(kept, ranks, on_node));
             changed += found.bytes_kept > found.bytes_kept_before;

@@ -1,9 +1,11 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/aoa/macro/context.hpp>
+
 #ifndef RESHARD_AOA_MACRO_ATTEMPT_HPP
 #define RESHARD_AOA_MACRO_ATTEMPT_HPP
 
-#include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/make_finding.hpp>
 
 #include <cstddef>

@@ -1,10 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/aoa/expand.hpp>
+
 #ifndef RESHARD_AOA_MACRO_CONTEXT_HPP
 #define RESHARD_AOA_MACRO_CONTEXT_HPP
 
 #include <reshard/aoa/budget.hpp>
-#include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/core/key_index.hpp>
 

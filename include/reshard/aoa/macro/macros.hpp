@@ -1,10 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+// Before the guard: in header-only mode, a body behind it includes this header.
+#include <reshard/aoa/macro/attempt.hpp>
+
 #ifndef RESHARD_AOA_MACRO_MACROS_HPP
 #define RESHARD_AOA_MACRO_MACROS_HPP
 
 #include <reshard/aoa/ast.hpp>
-#include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/context.hpp>
 #include <reshard/aoa/macro/parts.hpp>
 #include <reshard/aoa/macro/pattern_index.hpp>

@@ -18,10 +18,15 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL std::uint64_t digest_of_call(options const& how) {
+RESHARD_DECL compared_values alike_in_call(options const& how) {
     mapping const* const known = how.program.known();
-    return digest_of_all(digest_of(how), how.strict, how.cache != nullptr, how.allocate != nullptr,
-                         known ? digest_of(*known) : std::uint64_t{how.program.is_by_name()});
+    compared_values alike;
+    alike.add_digest("options.program", known ? digest_of(*known) : how.program.is_by_name());
+    alike.add("options", how);
+    alike.add("options.strict", how.strict);
+    alike.add_presence("options.cache", how.cache != nullptr);
+    alike.add_presence("options.allocate", static_cast<bool>(how.allocate));
+    return alike;
 }
 
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,

@@ -60,7 +60,7 @@ inline std::optional<mapping> mapping_of_call(any_program const& program, catalo
 
 inline std::uint64_t digest_of_job(planned_job const& layouts,
                                    std::optional<mapping> const& program, options const& how) {
-    return digest_of_all(planner_version, digest_of_call(how),
+    return digest_of_all(planner_version, alike_in_call(how).digest(),
                          program ? digest_of_all(digest_of(*program), program->left_over()) : 0,
                          digest_of(layouts.source), digest_of(layouts.target));
 }

@@ -212,7 +212,9 @@ RESHARD_DECL std::uint64_t source_state::publish(std::vector<std::string> const*
         port_.set_begun(version);
         done_.overwritten += begin_version(control(), version, deadline_);
     });
-    agree_to_run(world_, "publish", patterns ? digest_of_all(*patterns) : 0, problem);
+    agree_to_run(world_, "publish",
+                 {"list of changed keys", patterns ? std::optional(*patterns) : std::nullopt},
+                 problem);
     waiting const clock(0);
     done_.bytes = 0;
     for (std::size_t i = 0; i < stored_.list().size(); ++i)

@@ -127,7 +127,7 @@ RESHARD_DECL target_state::target_state(any_group world, std::vector<target_tens
     agree_on(world_, [&] {
         check_sets(sets);
         if (is_first())
-            check_port_path(path_);
+            check_meeting_path(path_, name_of_port);
     });
     for (target_tensors const& one : sets) {
         wanted_.sets.push_back(one.tensors);

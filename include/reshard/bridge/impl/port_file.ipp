@@ -31,13 +31,6 @@ inline std::uint64_t digest_of_bytes(std::string_view bytes) {
     return digest.value();
 }
 
-RESHARD_DECL void check_port_path(std::filesystem::path const& path) {
-    if (path.empty())
-        fail(errc::usage, "the path of a bridge's port file is empty; give both programs the same "
-                          "path of a file");
-    check_parent(path);
-}
-
 /// Reads a head, as far as the file goes.
 inline port_head head_in(std::filesystem::path const& path, std::string_view bytes) {
     if (bytes.substr(0, port_magic.size()) != port_magic)
@@ -60,32 +53,18 @@ inline std::string bytes_from(input_file const& file, std::uint64_t first, std::
     return bytes;
 }
 
-/// Opens a file that may not be there.
-inline std::optional<input_file> open_port(std::filesystem::path const& path) {
-    std::error_code ignored;
-    if (std::filesystem::is_fifo(path, ignored)) // to open one waits for its writer
-        fail(errc::io, path.string(), ": this is a pipe, and no port file; give another path");
-    try {
-        return input_file(path);
-    } catch (error const& problem) {
-        if (problem.code() == errc::missing_file)
-            return std::nullopt;
-        throw;
-    }
-}
-
 inline port_head head_of(std::filesystem::path const& path, input_file const& file) {
     return head_in(
         path, bytes_from(file, 0, std::min<std::uint64_t>(file.facts().bytes, port_head_bytes)));
 }
 
 RESHARD_DECL std::optional<port_head> read_port_head(std::filesystem::path const& path) {
-    auto const file = open_port(path);
+    auto const file = open_if_there(path);
     return file ? std::optional(head_of(path, *file)) : std::nullopt;
 }
 
 RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& path) {
-    auto const file = open_port(path);
+    auto const file = open_if_there(path);
     if (!file)
         return std::nullopt;
     port_head const head = head_of(path, *file);
@@ -116,7 +95,7 @@ inline void remove_segments(port_content const& old) {
 ///
 /// \throws error with errc::already_exists for another file
 inline std::uint64_t take_over(std::filesystem::path const& path) {
-    auto const file = open_port(path);
+    auto const file = open_if_there(path);
     if (!file)
         return 0;
     std::uint64_t const known = std::min<std::uint64_t>(file->facts().bytes, port_magic.size());
@@ -147,7 +126,7 @@ inline std::string port_text(std::uint64_t token, std::uint64_t begun, std::stri
 RESHARD_DECL written_port::written_port(std::filesystem::path path, port_content const& content,
                                         std::uint64_t token, std::uint64_t begun)
     : token_(token) {
-    check_port_path(path);
+    check_meeting_path(path, name_of_port);
     begun_ = std::max({begun, take_over(path), take_over(count_path(path))});
     keeps_count_ = std::filesystem::exists(count_path(path));
     file_ = put_file(path, port_text(token, begun_, content_bytes(content)));

@@ -9,8 +9,6 @@
 #include <reshard/format/layout_file.hpp>
 #include <reshard/format/text_file.hpp>
 
-#include <limits>
-
 namespace reshard {
 
 namespace detail {
@@ -27,13 +25,12 @@ inline void read_number(json_cursor const& place, std::string_view name, double&
 /// \param least what messages say; `validate` refuses what is below
 inline void read_count(json_cursor const& place, std::string_view name, holder_t least,
                        holder_t& number) {
-    constexpr index_t most = std::numeric_limits<holder_t>::max();
     auto const member = place.find(name);
     if (!member)
         return;
-    if (!member->is_count() || member->count() > most)
-        member->refuse(
-            words("expected an integer from ", least, " to ", most, ", found ", member->kind()));
+    if (!member->is_count() || member->count() > most_ranks)
+        member->refuse(words("expected an integer from ", least, " to ", most_ranks, ", found ",
+                             member->kind()));
     number = static_cast<holder_t>(member->count());
 }
 

@@ -5,6 +5,7 @@
 
 #include <reshard/group/agree.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -39,6 +40,25 @@ RESHARD_DECL local_error decode(std::string const& bytes) {
 RESHARD_DECL std::string named_call(std::string const& bytes) {
     auto const end = bytes.rfind('#');
     return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
+}
+
+RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all) {
+    auto const other = std::find_if(all.begin(), all.end(),
+                                    [&](std::string const& bytes) { return bytes != all[0]; });
+    return other == all.end() ? 0 : static_cast<std::size_t>(other - all.begin());
+}
+
+RESHARD_DECL void fail_with_other(std::string const& call, std::size_t rank,
+                                  std::string const& name, std::string const& here,
+                                  std::string const& there) {
+    std::string const mine = here.substr(here.find(' ') + 1);
+    std::string const other = there.substr(there.find(' ') + 1);
+    std::string const end = "; every rank must make the same call";
+    if (mine.empty() || other.empty())
+        fail(errc::ranks_disagree, "rank 0 runs ", call, " and rank ", rank,
+             " runs it with a different ", name, end);
+    fail(errc::ranks_disagree, "rank 0 runs ", call, " with ", name, " ", mine, " and rank ", rank,
+         " with ", other, end);
 }
 
 } // namespace reshard::detail

@@ -14,7 +14,6 @@
 
 #include <boost/mpi/intercommunicator.hpp>
 #include <mpi.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -51,21 +50,18 @@ inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 /// \throws error with errc::already_exists for another file; errc::io
 inline std::optional<joining_note> note_in(std::string const& file) {
     constexpr std::uint64_t most = std::uint64_t{1} << 16;
-    struct stat found {};
-    if (::stat(file.c_str(), &found) != 0)
-        return std::nullopt;
     std::optional<joining_note> note;
     auto const problem = attempt([&] {
-        if (!S_ISREG(found.st_mode))
-            return; // to open a pipe waits for who writes to it
-        input_file const opened(file);
-        std::string bytes(static_cast<std::size_t>(std::min(opened.facts().bytes, most)), '\0');
-        opened.read(0, std::as_writable_bytes(std::span(bytes)));
+        auto const opened = open_if_there(file);
+        if (!opened)
+            return;
+        std::string bytes(static_cast<std::size_t>(std::min(opened->facts().bytes, most)), '\0');
+        opened->read(0, std::as_writable_bytes(std::span(bytes)));
         note = from_bytes<joining_note>(bytes);
     });
-    if (note || ::stat(file.c_str(), &found) != 0) // it may have gone meanwhile
+    if (!problem)
         return note;
-    if (problem && problem->code() == errc::io)
+    if (problem->code() == errc::io)
         throw error(*problem);
     fail(errc::already_exists, file,
          ": what is there is no note of an MPI job; remove it, or give another path");
@@ -183,9 +179,7 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
     agree_on(ranks, [&] {
         if (ranks.rank() != 0)
             return;
-        if (file.empty())
-            fail(errc::usage, "the path of the file at which two jobs meet is empty");
-        check_parent(file);
+        check_meeting_path(file, "the file at which two jobs meet");
         port = is_first ? offer_port(file, longest.seconds) : find_port(file, longest.seconds);
         limit.emplace(file, longest.seconds);
     });

@@ -211,12 +211,12 @@ RESHARD_DECL int ranks_per_node(int given) {
     char const* const text = std::getenv("RESHARD_RANKS_PER_NODE");
     if (given != 0 || !text)
         return given;
-    int count = 0;
+    holder_t count = 0;
     auto const [end, problem] = std::from_chars(text, text + std::strlen(text), count);
-    if (problem != std::errc() || *end != '\0' || count < 1)
-        fail(errc::usage, "RESHARD_RANKS_PER_NODE is '", text,
-             "'; it must be a number of ranks, 1 or more");
-    return count;
+    if (problem != std::errc() || *end != '\0' || count < 1 || count > most_ranks)
+        fail(errc::usage, "RESHARD_RANKS_PER_NODE: '", text, "' is not a whole number from 1 to ",
+             most_ranks);
+    return static_cast<int>(count);
 }
 
 RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
@@ -232,8 +232,7 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {
     int per_node = 0;
     auto const problem = attempt([&] { per_node = ranks_per_node(0); });
-    agree_to_run(ranks, "find the ranks of a node (RESHARD_RANKS_PER_NODE)",
-                 static_cast<std::uint64_t>(per_node), problem);
+    agree_to_run(ranks, "find the ranks of a node", {"RESHARD_RANKS_PER_NODE", per_node}, problem);
     return node_of(ranks, per_node);
 }
 

@@ -37,10 +37,14 @@ inline void check_arena(mpi_group const& world, shared_arena const* arena) {
              " of this redistribution, or in another order; make one over the same communicator");
 }
 
-RESHARD_DECL std::uint64_t digest_of_call(options const& how, source_tensors const& have,
-                                          target_tensors const& want) {
-    return digest_of_all(digest_of_call(how), have.arena ? have.arena->state()->number : 0,
-                         want.arena ? want.arena->state()->number : 0);
+RESHARD_DECL compared_values alike_in_call(options const& how, source_tensors const& have,
+                                           target_tensors const& want) {
+    compared_values alike = alike_in_call(how);
+    alike.add_presence("an arena of its sources", have.arena != nullptr);
+    alike.add_presence("an arena of its targets", want.arena != nullptr);
+    alike.add_digest("arena of its sources", have.arena ? have.arena->state()->number : 0);
+    alike.add_digest("arena of its targets", want.arena ? want.arena->state()->number : 0);
+    return alike;
 }
 
 RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const& have,
@@ -270,7 +274,7 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, two_sides& sides,
     if (!how.cache)
         return {plan_anew(ranks, sides, std::move(program), how), false};
     hasher call;
-    call.add(digest_of_call(how));
+    call.add(alike_in_call(how).digest());
     call.add(program ? digest_of_all(digest_of(*program), program->left_over()) : 0);
     std::uint64_t const digest = digest_of_all(ranks, call.value(), sides);
     plan_cache::pointer kept = how.cache->find(digest);

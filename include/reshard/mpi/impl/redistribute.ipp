@@ -42,7 +42,7 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
     local_error problem = check_call(world, have, want, how);
     if (!problem && runs_at_once)
         problem = attempt([&] { check_twins(have.tensors); });
-    agree_to_run(world, "redistribute", digest_of_call(how, have, want), problem, alike_in_calls);
+    agree_to_run(world, "redistribute", alike_in_call(how, have, want), problem);
     mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
     two_sides sides;
     agree_on(ranks, [&] { sides = sides_of(have, want); });

@@ -57,7 +57,7 @@ RESHARD_DECL shared_arena::shared_arena(mpi_group const& world, index_t bytes,
                  " ranks; neither may be negative");
         static_cast<void>(detail::checked_add(bytes, 1 << 20, "the bytes of an arena"));
     });
-    detail::agree_to_run(world, "make an arena", static_cast<std::uint64_t>(per_node), problem);
+    detail::agree_to_run(world, "make an arena", {"ranks_per_node", per_node}, problem);
     mpi_group const ranks = mpi_group::duplicate_of(world);
     auto node = detail::node_of(ranks, per_node);
     detail::arena_state made{detail::new_arena_number(ranks),

@@ -29,6 +29,13 @@ RESHARD_DECL void check_parent(std::filesystem::path const& path) {
          std::filesystem::exists(parent, ignored) ? "is none" : "does not exist");
 }
 
+RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view what) {
+    if (path.empty())
+        fail(errc::usage, "the path of ", what,
+             " is empty; give both programs the same path of a file");
+    check_parent(path);
+}
+
 RESHARD_DECL input_file::input_file(std::filesystem::path path)
     : path_(std::move(path)), file_(file_descriptor::open(path_, O_RDONLY)) {}
 
@@ -48,11 +55,30 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
         });
         if (count < 0)
             fail_io(path_, "cannot be read from byte " + std::to_string(position) + " on");
-        if (count == 0)
-            fail(errc::corrupt_file, path_.string(), ": ends at byte ", position, ", ",
-                 target.size(), " bytes too early: it became shorter after it was opened");
+        if (count == 0) {
+            // Others may have read what was before: this read may begin behind the end.
+            std::uint64_t const end = std::min(facts().bytes, position);
+            fail(errc::corrupt_file, path_.string(), ": ends at byte ", end, ", ",
+                 position + target.size() - end,
+                 " bytes too early: it became shorter after it was opened");
+        }
         position += static_cast<std::uint64_t>(count);
         target = target.subspan(static_cast<std::size_t>(count));
+    }
+}
+
+RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path) {
+    std::error_code unknown; // opening it says more
+    auto const found = std::filesystem::status(path, unknown).type();
+    if (found != std::filesystem::file_type::regular &&
+        found != std::filesystem::file_type::not_found && found != std::filesystem::file_type::none)
+        fail(errc::corrupt_file, path.string(), ": this is not a file");
+    try {
+        return input_file(path);
+    } catch (error const& problem) {
+        if (problem.code() == errc::missing_file)
+            return std::nullopt;
+        throw;
     }
 }
 
@@ -81,12 +107,10 @@ system_files::list(std::filesystem::path const& directory) const {
 
 RESHARD_DECL std::unique_ptr<file_store::file>
 system_files::open(std::filesystem::path const& path) const {
-    std::error_code problem;
-    if (!std::filesystem::exists(path, problem))
+    std::optional<input_file> opened = open_if_there(path);
+    if (!opened)
         fail(errc::missing_file, path.string(), ": there is no such file");
-    if (!std::filesystem::is_regular_file(path, problem))
-        fail(errc::io, path.string(), ": this is not a file");
-    return std::make_unique<input_file>(path);
+    return std::make_unique<input_file>(std::move(*opened));
 }
 
 RESHARD_DECL std::shared_ptr<file_store const> files_of_system() {

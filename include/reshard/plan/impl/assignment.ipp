@@ -327,9 +327,10 @@ private:
 };
 
 /// How many steps along paths are tried before an auction, which looks at all pairs again and
-/// again, with a gain or none. Where most pairs have one, none are. Where few have, most paths are
-/// short, and the auction is for those that are not. Of few kinds, each path assigns many units;
-/// and bids must not become too large to count.
+/// again, with a gain or none. Where most pairs have one, none are: that is enough where no row
+/// wants what another one has. Where few have, most paths are short, and the auction is for those
+/// that are not. Of few kinds, each path assigns many units; and bids must not become too large to
+/// count.
 inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
                                           std::vector<holder_t> const& supply,
                                           std::vector<holder_t> const& demand) {
@@ -353,9 +354,9 @@ inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
 RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> const& gains,
                                                    std::vector<holder_t> supply,
                                                    std::vector<holder_t> demand) {
-    if (std::uint64_t const steps = steps_before_auction(gains, supply, demand); steps > 0)
-        if (auto found = path_solver(gains, supply, demand).solve_within(steps))
-            return *std::move(found);
+    std::uint64_t const steps = steps_before_auction(gains, supply, demand);
+    if (auto found = path_solver(gains, supply, demand).solve_within(steps))
+        return *std::move(found);
     auto const fits = [](gain const& one) { return std::in_range<std::uint32_t>(one.value); };
     return std::ranges::all_of(gains, fits)
                ? assignment_auction<std::uint32_t>(gains, supply, demand).solve()

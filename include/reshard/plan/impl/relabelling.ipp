@@ -75,7 +75,6 @@ inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
 
 /// What a shard of a target and a box of a source have in common, in all tensors of a kind.
 struct common_part {
-    holder_t rank = 0; ///< whose shard it is
     key_id source = zero_source;
     std::uint32_t box = 0; ///< of the source's `shard_index`
     index_t bytes = 0;
@@ -90,31 +89,37 @@ public:
         scope_parts const all({}, {}, sources_, targets_);
         equal_classes const cut = target_kinds(problem, sources_, targets_, all).classes();
         auto const given = held_alike(sources_.kinds()), wanted = held_alike(targets_);
+        std::map<numbers, std::size_t> known;
         for (std::uint32_t t = 0; t < problem.targets.size(); ++t) {
             if (problem.targets[t].added)
                 continue;
             numbers key{cut.class_of[t], wanted[targets_.spread(t)]};
             for (std::size_t i = 0; i < problem.targets[t].pieces->size(); ++i)
                 add_source(key, t, i, given);
-            ++alike_.try_emplace(std::move(key), kind{t, 0}).first->second.count;
+            auto const found = known.try_emplace(std::move(key), kinds_.size());
+            if (found.second)
+                kinds_.push_back({t, 0, box_index(problem.targets[t].pieces->target_boxes())});
+            ++kinds_[found.first->second].count;
         }
+        list_shards();
     }
 
-    /// Calls `visit(common_part)` for all target tensors, for those of a kind at once.
+    /// Calls `visit(common_part)` for all that a rank wants, for the tensors of a kind at once.
     ///
     /// \throws error as `make_patterns`
-    void for_each(auto&& visit) const {
-        for (auto const& [key, alike] : alike_) {
-            target_side const& target = problem_.targets[alike.example];
-            box_index const pieces(target.pieces->target_boxes());
-            for (std::uint32_t shard = 0; shard < target.shards.size(); ++shard)
-                visit_shard(alike, pieces, shard, visit);
-        }
+    void for_each_of(holder_t rank, auto&& visit) const {
+        for (std::size_t i = first_[rank]; i < first_[rank + 1]; ++i)
+            visit_shard(kinds_[shards_[i].kind], shards_[i].shard, visit);
     }
 
-    /// Who has it, each once.
-    std::vector<holder_t> givers_of(common_part const& part) const {
-        return sources_.givers_of(part.source, part.box, std::identity());
+    /// Calls `visit(holder)` for each that has it, once.
+    void for_each_giver(common_part const& part, auto&& visit) const {
+        shard_index const& index = sources_.of(part.source);
+        if (index.replicas(part.box) == 1)
+            return visit(
+                problem_.sources[part.source].shards.holder(index.replica(part.box, 0).shard));
+        for (holder_t const giver : sources_.givers_of(part.source, part.box, std::identity()))
+            visit(giver);
     }
 
 private:
@@ -124,7 +129,31 @@ private:
     struct kind {
         std::uint32_t example = 0;
         index_t count = 0;
+        box_index pieces; ///< of the example
     };
+
+    /// A shard of the example of a kind.
+    struct kind_shard {
+        std::uint32_t kind = 0;
+        std::uint32_t shard = 0;
+    };
+
+    /// Lists the shards of all kinds by rank.
+    void list_shards() {
+        auto const for_each_shard = [&](auto&& visit) {
+            for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
+                tensor_shards const& shards = problem_.targets[kinds_[k].example].shards;
+                for (std::uint32_t i = 0; i < shards.size(); ++i)
+                    visit(shards.holder(i), kind_shard{k, i});
+            }
+        };
+        first_.assign(std::size_t{problem_.target_holders} + 1, 0);
+        for_each_shard([&](holder_t rank, kind_shard) { ++first_[rank + 1]; });
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+        shards_.resize(first_.back());
+        auto next = first_;
+        for_each_shard([&](holder_t rank, kind_shard shard) { shards_[next[rank]++] = shard; });
+    }
 
     void add_source(numbers& key, std::uint32_t t, std::size_t piece,
                     std::vector<std::uint32_t> const& given) const {
@@ -135,22 +164,20 @@ private:
         key.push_back(static_cast<std::uint64_t>(wire_bytes(problem_, t, piece, 8)));
     }
 
-    void visit_shard(kind const& alike, box_index const& pieces, std::uint32_t shard,
-                     auto& visit) const {
+    void visit_shard(kind const& alike, std::uint32_t shard, auto& visit) const {
         target_side const& target = problem_.targets[alike.example];
-        holder_t const rank = target.shards.holder(shard);
         target.shards.for_each_box(shard, [&](box const& region) {
             index_t found = 0;
             auto const add_to = [&](std::uint32_t piece) {
                 return [&, piece](key_id source, std::uint32_t held, index_t elements) {
                     found += elements;
                     index_t const bytes = wire_bytes(problem_, alike.example, piece, elements);
-                    visit(common_part{rank, source, held,
+                    visit(common_part{source, held,
                                       checked_multiply(bytes, alike.count, "all bytes")});
                 };
             };
             if (!is_empty(region))
-                pieces.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
+                alike.pieces.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
                     visit_piece((*target.pieces)[piece], common, add_to(piece));
                 });
             if (found != element_count(region))
@@ -183,62 +210,54 @@ private:
     plan_problem const& problem_;
     source_indices sources_;
     shard_kinds targets_;
-    std::map<numbers, kind> alike_;
+    std::vector<kind> kinds_;
+    std::vector<std::size_t> first_; ///< by rank, into `shards_`
+    std::vector<kind_shard> shards_;
 };
-
-/// Those of a pair together, by row.
-inline std::vector<gain> summed(std::vector<gain> const& all, std::size_t rows) {
-    std::vector<std::size_t> next(rows + 1, 0);
-    for (gain const& pair : all)
-        ++next[pair.row + 1];
-    std::partial_sum(next.begin(), next.end(), next.begin());
-    std::vector<gain> sorted(all.size());
-    for (gain const& pair : all)
-        sorted[next[pair.row]++] = pair;
-    // Of one kind of tensors they are in order already.
-    auto const before = [](gain const& a, gain const& b) { return a.place() < b.place(); };
-    if (!std::ranges::is_sorted(sorted, before))
-        std::ranges::sort(sorted, before);
-    std::size_t count = 0;
-    for (gain const& pair : sorted) {
-        if (count > 0 && sorted[count - 1].place() == pair.place())
-            sorted[count - 1].value += pair.value;
-        else
-            sorted[count++] = pair;
-    }
-    sorted.resize(count);
-    return sorted;
-}
 
 /// What is wanted, and what of it stays.
 struct kept_gains {
     index_t wanted = 0;
-    std::vector<gain> gains; ///< a process of each kind that plays a rank of each kind
+    std::vector<gain> gains; ///< rows: kinds of ranks; columns: kinds of processes that play them
+
+    index_t of(std::uint32_t ranks, std::uint32_t processes) const {
+        auto const row = std::ranges::equal_range(gains, ranks, {}, &gain::row);
+        auto const found = std::ranges::find(row, processes, &gain::column);
+        return found == row.end() ? 0 : found->value;
+    }
 };
 
 inline kept_gains kept_gains_of(plan_problem const& problem, alike_holders const& processes,
                                 alike_holders const& ranks, holder_t processes_per_node) {
     kept_gains result;
-    std::vector<gain> all;
-    auto const add = [&](holder_t process, common_part const& part) {
-        if (!processes.represents(process) || confining_node(process, processes_per_node) !=
-                                                  confining_node(part.rank, processes_per_node))
-            return;
-        gain const more{processes.class_of[process], ranks.class_of[part.rank], part.bytes};
-        if (!all.empty() && all.back().place() == more.place())
-            all.back().value += more.value;
-        else
-            all.push_back(more);
-    };
     overlap_finder const overlaps(problem);
-    overlaps.for_each([&](common_part const& part) {
-        result.wanted = checked_add(result.wanted, part.bytes, "all bytes");
-        if (part.source == zero_source || part.bytes == 0 || !ranks.represents(part.rank))
-            return;
-        for (holder_t const giver : overlaps.givers_of(part))
-            add(giver, part);
-    });
-    result.gains = summed(all, processes.members.size());
+    std::vector<index_t> kept(processes.members.size(), 0); // by the ranks of one kind
+    std::vector<std::uint32_t> keepers;
+    for (std::uint32_t kind = 0; kind < ranks.members.size(); ++kind) {
+        holder_t const rank = ranks.members[kind].front();
+        holder_t const node = confining_node(rank, processes_per_node);
+        index_t wanted = 0;
+        auto const keep = [&](holder_t process, index_t bytes) {
+            if (!processes.represents(process) ||
+                confining_node(process, processes_per_node) != node)
+                return;
+            std::uint32_t const keeper = processes.class_of[process];
+            if (kept[keeper] == 0)
+                keepers.push_back(keeper);
+            kept[keeper] += bytes;
+        };
+        overlaps.for_each_of(rank, [&](common_part const& part) {
+            wanted = checked_add(wanted, part.bytes, "all bytes");
+            if (part.source != zero_source && part.bytes != 0)
+                overlaps.for_each_giver(part, [&](holder_t giver) { keep(giver, part.bytes); });
+        });
+        auto const alike = static_cast<index_t>(ranks.members[kind].size());
+        result.wanted =
+            checked_add(result.wanted, checked_multiply(wanted, alike, "all bytes"), "all bytes");
+        for (std::uint32_t const keeper : keepers)
+            result.gains.push_back({kind, keeper, std::exchange(kept[keeper], 0)});
+        keepers.clear();
+    }
     return result;
 }
 
@@ -254,19 +273,19 @@ public:
 
     void give(std::vector<assigned> all) {
         for (assigned& units : all)
-            for (holder_t const rank : ranks_.members[units.column])
+            for (holder_t const rank : ranks_.members[units.row])
                 if (units.count > 0 && rank < is_taken_.size() && is_free(rank, rank) &&
-                    processes_.class_of[rank] == units.row)
+                    processes_.class_of[rank] == units.column)
                     take(rank, rank, units);
         std::vector<std::size_t> next(processes_.members.size(),
                                       0); // by class: those before are taken
         for (assigned& units : all)
-            for (holder_t const rank : ranks_.members[units.column])
+            for (holder_t const rank : ranks_.members[units.row])
                 if (units.count > 0 && process_of_[rank] == no_process) {
-                    auto const& members = processes_.members[units.row];
-                    while (is_taken_[members[next[units.row]]])
-                        ++next[units.row];
-                    take(rank, members[next[units.row]], units);
+                    auto const& members = processes_.members[units.column];
+                    while (is_taken_[members[next[units.column]]])
+                        ++next[units.column];
+                    take(rank, members[next[units.column]], units);
                 }
     }
 
@@ -326,15 +345,12 @@ RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& 
     auto const held = holders_alike(shard_kinds(problem.sources), processes, processes_per_node);
     auto const wanted = holders_alike(shard_kinds(problem.targets), ranks, processes_per_node);
     kept_gains const all = kept_gains_of(problem, held, wanted, processes_per_node);
-    std::vector<gain> const& gains = all.gains;
     auto const kept = [&](holder_t process, holder_t rank) {
-        gain const pair{held.class_of[process], wanted.class_of[rank]};
-        auto const found = std::ranges::lower_bound(gains, pair.place(), {}, &gain::place);
-        return found == gains.end() || found->place() != pair.place() ? 0 : found->value;
+        return all.of(wanted.class_of[rank], held.class_of[process]);
     };
     relabelling result;
     rank_giver giver(held, wanted);
-    giver.give(best_assignment(gains, held.counts(), wanted.counts()));
+    giver.give(best_assignment(all.gains, wanted.counts(), held.counts()));
     result.process_of = std::move(giver).give_rest(processes_per_node);
     result.bytes = all.wanted;
     for (holder_t rank = 0; rank < ranks; ++rank) {

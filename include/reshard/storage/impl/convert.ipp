@@ -285,14 +285,18 @@ struct planned_conversion {
 void plan_conversion(group auto const& world, checkpoint const& source,
                      std::filesystem::path const& target, convert_options const& how,
                      planned_conversion& work) {
-    std::uint64_t digest = 0;
+    compared_values alike;
     local_error const problem = attempt([&] {
         work.plan_files(source, target, how);
-        digest = digest_of_all(digest_of(source.metadata()), digest_of(work.program),
-                               digest_of(work.files.metadata), how.writing, how.strict, how.objects,
-                               how.object_names);
+        alike.add_digest("checkpoint as its source", digest_of(source.metadata()));
+        alike.add_digest("options.program", digest_of(work.program));
+        alike.add("options.writing", how.writing); // of which the files that are wanted come
+        alike.add("options.strict", how.strict);
+        alike.add("options.objects", how.objects);
+        alike.add("options.object_names", how.object_names);
+        alike.add_digest("options.wanted", digest_of(work.files.metadata));
     });
-    agree_to_run(world, "convert to " + target.string(), digest, problem);
+    agree_to_run(world, "convert to " + target.string(), alike, problem);
     work.plan_pieces(how, world.rank(), world.size());
     agree_on(world, [&] { work.plan_transfers(source); });
     agree_on(world, [&] { check_copies(source, work.program, world.rank(), world.size()); });

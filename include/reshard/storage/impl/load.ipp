@@ -36,9 +36,13 @@ namespace reshard {
 
 namespace detail {
 
-inline std::uint64_t digest_of_load(checkpoint const& source, options const& how) {
-    return digest_of_all(digest_of(source.metadata()), digest_of_call(how), how.verify, how.reads,
-                         how.cut_fused);
+inline compared_values alike_in_load(checkpoint const& source, options const& how) {
+    compared_values alike = alike_in_call(how);
+    alike.add("options.verify", how.verify);
+    alike.add("options.reads", how.reads);
+    alike.add("options.cut_fused", how.cut_fused);
+    alike.add_digest("checkpoint of that name", digest_of(source.metadata()));
+    return alike;
 }
 
 /// What one process of a load knows before it reads. The members refer to one another.
@@ -217,7 +221,7 @@ layout layout_wanted(group auto const& world, target_tensors& want) {
 strict_verdict load_as(group auto const& world, checkpoint const& source, target_tensors want,
                        options const& how) {
     std::filesystem::path const& path = source.metadata().path;
-    agree_to_run(world, call_on("load", source), digest_of_load(source, how),
+    agree_to_run(world, call_on("load", source), alike_in_load(source, how),
                  attempt([&] { check_load(source, want, how); }));
     load_plan work;
     work.wanted = layout_wanted(world, want);

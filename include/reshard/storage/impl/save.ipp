@@ -177,7 +177,9 @@ std::shared_ptr<planned_save const> planned_before(group auto const& world, sour
 save_report save_as(group auto const& world, source_tensors have,
                     std::filesystem::path const& target, save_options const& how) {
     bool const is_cached = how.cache && !how.writing.writer && how.writing.format.empty();
-    agree_to_run(world, "save to " + target.string(), digest_of_all(how, is_cached), attempt([&] {
+    compared_values alike("options", how);
+    alike.add_presence("options.cache", is_cached);
+    agree_to_run(world, "save to " + target.string(), alike, attempt([&] {
                      have.tensors.check();
                      check_twins(have.tensors);
                  }));

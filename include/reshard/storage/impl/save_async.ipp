@@ -143,7 +143,7 @@ void copy_tensors(group auto const& world, source_tensors have, async_state& sta
 std::shared_future<save_report> save_async_as(group auto const& world, source_tensors have,
                                               std::filesystem::path const& target,
                                               async_state& state, save_options const& how) {
-    agree_to_run(world, "save in the background to " + target.string(), digest_of(how),
+    agree_to_run(world, "save in the background to " + target.string(), {"options", how},
                  attempt([&] {
                      check_async(world.size(), how);
                      have.tensors.check();
