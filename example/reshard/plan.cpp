@@ -14,6 +14,7 @@
 
 #include <reshard/format/layout_file.hpp>
 #include <reshard/format/written_formats.hpp>
+#include <reshard/layout/holder.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/put_in_place.hpp>
 
@@ -309,7 +310,7 @@ std::vector<std::string> formats_of_layouts() {
 
 /// What is wrong with a number of ranks of a node, or nothing.
 std::string complaint_about_ranks(std::string const& text) {
-    constexpr holder_t most = detail::most_ranks;
+    constexpr holder_t most = detail::most_ranks_named;
     holder_t number = 0;
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     return problem == std::errc() && end == text.data() + text.size() && number >= 1 &&

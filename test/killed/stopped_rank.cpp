@@ -30,12 +30,12 @@
 #include <vector>
 
 /// \file
-/// A rank is stopped while others wait for it: `stopped_rank TIER PLACE`. PLACE is where it stops: `before`
-/// anything is agreed, `between` preparing and running, `within` a run. Of the tier `load`, which passes on what
-/// is read, it is always within: as the rank reads.
+/// A rank is stopped while others wait for it: `stopped_rank TIER PLACE`. PLACE is where it stops:
+/// `before` anything is agreed, `between` preparing and running, `within` a run. Of the tier
+/// `load`, which passes on what is read, it is always within: as the rank reads.
 ///
-/// All other ranks have to get errc::deadline, which names it; then it goes on, and learns that they
-/// gave up. What ranks tell one another of that goes over a communicator that the library does not
+/// All other ranks have to get errc::deadline, which names it; then it goes on, and learns that
+/// they gave up. What ranks tell one another of that goes over a communicator that the library does not
 /// know. The seconds are those of `rank_clock`: how fast the machine is, and what else it does,
 /// changes nothing.
 

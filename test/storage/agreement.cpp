@@ -202,8 +202,8 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_one_name_that_differ_are_not_compared,
     std::filesystem::current_path(here);
     BOOST_CHECK_EXCEPTION(
         compare(world(), mine, mine), error,
-        says(errc::ranks_disagree, other("compare model.safetensors with model.safetensors",
-                                         "program or different options")));
+        says(errc::ranks_disagree,
+             other("compare model.safetensors with model.safetensors", "checkpoint of that name")));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,

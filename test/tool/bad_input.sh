@@ -34,6 +34,7 @@ refuses 3 "^ranks.json: 'w' has a shard on rank 1, but there is 1 rank$" plan --
 # Programs that are not there are no answer of check; bytes that are no text are shown, in JSON that can be read.
 refuses 3 '^nowhere.aoa: there is no such file' check --program nowhere.aoa --source model
 refuses 3 '^model: this is not a file' check --program model --source model
+refuses 3 '^good.json/x.aoa: there is no such file' check --program good.json/x.aoa --source model
 mkdir names.json
 for command in 'plan --source model --target good.json --network' 'convert model out/x --rename' 'format'; do
     # shellcheck disable=SC2086 # words

@@ -52,7 +52,7 @@ grep -q 'no order takes' plan.svg plan.html && report "links are shown without a
 # Two ranks on a node, as the option says in place of the file: they share memory.
 succeeds 1 plan --source have.json --target want.json --network network.json --ranks-per-node 2 --json
 expects output "round(d['network']['seconds'], 6), d['network']['ranks_per_node']" "(10.5, 2)"
-# A node with room for any number of ranks has all of them.
+# A node with room for more ranks than there are has all of them.
 for number in 3 4194304; do
     echo "{\"ranks_per_node\": $number}" >room.json
     succeeds 1 plan --source have.json --target want.json --network room.json --json

@@ -49,7 +49,7 @@ enum class errc {
     unsupported,    ///< legal, but not possible with what was asked for
     not_invertible, ///< a program that cannot be reversed: it loses what nothing gives back
     usage,          ///< a call or a command line that cannot be understood
-    corrupt_file,   ///< a file whose bytes contradict its format
+    corrupt_file,   ///< a file whose bytes contradict its format, or what is no file
     missing_file,   ///< a file that should be there
     already_exists, ///< a target that is there already
     io,             ///< the system refused to read or write

@@ -87,7 +87,7 @@ auto checked_at(json_cursor const& place, auto make) {
     }
 }
 
-/// \throws error with errc::limit_exceeded where `place` asks for more ranks than `most_ranks`
+/// \throws error with errc::limit_exceeded where `place` asks for more than `most_ranks_named`
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
 
 /// How the keys of a pattern are cut.

@@ -141,6 +141,9 @@ public:
 
     std::vector<entry> const& entries() const { return entries_; }
 
+    /// A line for each of them: its digest, a space and its text.
+    RESHARD_DECL std::string lines() const;
+
     std::uint64_t digest() const { return mixed_.value(); }
 
 private:
@@ -151,16 +154,18 @@ private:
 /// The first rank whose bytes are others than those of rank 0, or 0.
 RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all);
 
-/// Says that rank 0 has `here` and another rank `there`: a digest, a space and the text of `name`.
-[[noreturn]] RESHARD_DECL void fail_with_other(std::string const& call, std::size_t rank,
-                                               std::string const& name, std::string const& here,
-                                               std::string const& there);
+/// Says which is the first value in which a rank differs from rank 0, and what both have.
+///
+/// \param alike of this rank; the names are those of all
+/// \param lines of each rank
+RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& alike,
+                                  std::vector<std::string> const& lines);
 
 /// Refuses ranks that do different things: the first collective of every entry point.
 ///
 /// `alike` stands for everything that must be equal: program, options. A local error that is known
-/// by then travels along, so that no rank waits for one that already failed. Where ranks differ in
-/// something that has a name, they tell each other one after the other what they have.
+/// by then travels along, so that no rank waits for one that already failed. Where ranks differ,
+/// they tell each other what they have of all that has a name.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks, and the
@@ -182,11 +187,7 @@ void agree_to_run(group auto const& world, std::string_view operation, compared_
              "; every rank must make the same call");
     auto const is_first = [&](std::string const& bytes) { return named_call(bytes) == first; };
     if (std::all_of(all.begin(), all.end(), is_first)) // else not all would come
-        for (compared_values::entry const& one : alike.entries()) {
-            auto const values = world.all_gather(std::to_string(one.digest) + ' ' + one.text);
-            if (std::size_t const differing = first_other(values))
-                fail_with_other(first, differing, one.name, values[0], values[differing]);
-        }
+        fail_with_other(first, alike, world.all_gather(alike.lines()));
     fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank,
          " runs it with a different program or different options; every rank must make the same "
          "call");

@@ -22,7 +22,7 @@ inline constexpr holder_t no_holder = 0xffffffff;
 /// as a plan is made.
 ///
 /// \par Source ours; some ten times the largest clusters, and 160 megabytes for what a plan costs
-inline constexpr holder_t most_ranks = holder_t{1} << 22;
+inline constexpr holder_t most_ranks_named = holder_t{1} << 22;
 
 } // namespace detail
 

@@ -132,7 +132,7 @@ public:
     virtual std::vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const = 0;
 
-    /// \throws error with errc::missing_file, errc::corrupt_file for what is not a file, or errc::io,
+    /// \throws error with errc::missing_file, errc::corrupt_file for what is no file, or errc::io,
     ///         naming it
     virtual std::unique_ptr<file> open(std::filesystem::path const& path) const = 0;
 

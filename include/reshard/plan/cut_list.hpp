@@ -209,7 +209,7 @@ private:
         box const held = target_.shards.region(one.at.target_shard);
         index_vector const strides = row_major_strides(held.shape);
         loop.target_offset = offset_in(held, one.geometry.target_offset, strides);
-        loop.target_strides = factor_strides(strides, loop.extent, one.geometry.joins.target);
+        loop.target_strides = one.geometry.target_strides(strides);
     }
 
     /// Where they come from, and whose they are.
@@ -223,10 +223,8 @@ private:
                 .shard;
         box const held = shards.region(shard);
         index_vector const strides = row_major_strides(held.shape);
-        cut const& geometry = one.geometry;
-        loop.source_offset = offset_in(held, geometry.source_offset, strides);
-        loop.source_strides = geometry.order.apply(
-            factor_strides(strides, geometry.order.undo(loop.extent), geometry.joins.source));
+        loop.source_offset = offset_in(held, one.geometry.source_offset, strides);
+        loop.source_strides = one.geometry.source_strides(strides);
         return shards.holder(shard);
     }
 

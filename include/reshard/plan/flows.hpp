@@ -149,14 +149,10 @@ private:
             return 0;
         // Replicas of a box lie alike.
         std::uint32_t const giver = cuts_.sources.of(source).replica(at.source_box, 0).shard;
-        detail::affine_copy const loop =
-            detail::fuse({geometry.extent, 0,
-                          geometry.order.apply(detail::factor_strides(
-                              strides_of(problem_.sources[source].shards, giver),
-                              geometry.order.undo(geometry.extent), geometry.joins.source)),
-                          0,
-                          detail::factor_strides(strides_of(target.shards, at.target_shard),
-                                                 geometry.extent, geometry.joins.target)});
+        detail::affine_copy const loop = detail::fuse(
+            {geometry.extent, 0,
+             geometry.source_strides(strides_of(problem_.sources[source].shards, giver)), 0,
+             geometry.target_strides(strides_of(target.shards, at.target_shard))});
         index_t const elements = element_count(loop);
         if (elements == 0 || detail::is_transposed(loop))
             return 0;

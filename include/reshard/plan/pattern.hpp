@@ -38,6 +38,14 @@ struct cut {
     constexpr box source_box() const {
         return {source_offset, joined_extents(order.undo(extent), joins.source)};
     }
+    /// The strides of its factors where those of the axes are `of_axes`, here and below.
+    constexpr index_vector target_strides(index_vector const& of_axes) const {
+        return factor_strides(of_axes, extent, joins.target);
+    }
+    /// In the order of the target's factors.
+    constexpr index_vector source_strides(index_vector const& of_axes) const {
+        return order.apply(factor_strides(of_axes, order.undo(extent), joins.source));
+    }
     constexpr bool operator==(cut const&) const = default;
 };
 

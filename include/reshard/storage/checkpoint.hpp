@@ -190,8 +190,7 @@ private:
     std::function<std::vector<detail::saved_object>(std::set<std::string, std::less<>> const&)>
         read_objects_;
     std::unique_ptr<views> views_ = std::make_unique<views>();
-    /// The first files: reading one needs no look-up of its name, and sees the file that was opened
-    /// even where a new checkpoint took its place.
+    /// The first files: read without a look-up, and as they were opened, even where a new one came.
     std::vector<std::unique_ptr<file_store::file>> kept_;
     std::list<detail::mapped_input> mapped_;
     std::vector<std::byte const*> first_bytes_;      ///< of each file that is mapped

@@ -133,6 +133,7 @@ struct compare_options {
     detail::progress_function progress = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.data); }
+    static constexpr std::string_view member_names[] = {"data"};
 };
 
 /// What `compare` found.
@@ -261,9 +262,11 @@ inline void add_counts(comparison& result, std::vector<std::vector<index_t>> con
 ///         elements; errc::overlap where replicas differ, naming the files; or errc::ranks_disagree
 comparison compare(group auto const& world, checkpoint const& a, checkpoint const& b,
                    compare_options const& how = {}) {
+    detail::compared_values alike("options", how);
+    alike.add_digest("checkpoint of that name", detail::digest_of_pair(a, b));
     detail::agree_to_run(
         world, "compare " + a.metadata().path.string() + " with " + b.metadata().path.string(),
-        detail::digest_of_all(detail::digest_of_pair(a, b), how));
+        alike);
     comparison result;
     auto const common = detail::match_keys(a.files_layout(), b.files_layout(), result);
     std::size_t first = common.size();

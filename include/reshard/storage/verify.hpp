@@ -47,8 +47,9 @@ RESHARD_DECL verification verifiable(checkpoint const& source);
 /// \par Collective every rank of the group, with the same checkpoint
 verification verify(group auto const& world, checkpoint const& source,
                     detail::progress_function const& progress = {}) {
-    detail::agree_to_run(world, detail::call_on("verify", source),
-                         detail::digest_of(source.metadata()), {});
+    detail::compared_values alike;
+    alike.add_digest("checkpoint of that name", detail::digest_of(source.metadata()));
+    detail::agree_to_run(world, detail::call_on("verify", source), alike);
     std::vector<detail::bad_chunk> mine;
     agree_on(world,
              [&] { mine = detail::bad_chunks(source, world.rank(), world.size(), progress); });

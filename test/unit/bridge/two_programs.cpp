@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <initializer_list>
 #include <mutex>
 #include <thread>
@@ -231,12 +232,13 @@ BOOST_AUTO_TEST_CASE(half_a_version_is_never_seen) {
     weights<>* front = nullptr;
     int expected = 0;
     std::size_t looks = 0, wrong = 0;
-    std::atomic<bool> ends = false;
+    std::atomic<bool> ends = false, has_looked = false;
     std::thread user([&] {
-        while (!ends || looks == 0) {
+        while (!ends) {
             std::scoped_lock const lock(swapping);
             if (front) {
                 ++looks;
+                has_looked = true;
                 wrong += front->version() != expected;
             }
         }
@@ -247,6 +249,10 @@ BOOST_AUTO_TEST_CASE(half_a_version_is_never_seen) {
         front = target.front() == 0 ? &first : &second;
         expected = version;
     }
+    // A machine that stands still: the user has not looked yet.
+    auto const limit = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+    while (!has_looked && std::chrono::steady_clock::now() < limit)
+        std::this_thread::yield();
     ends = true;
     user.join();
     BOOST_TEST(wrong == 0u);

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(factors_of_a_scalar_are_no_axis) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(core_regroup_axes)
+BOOST_AUTO_TEST_SUITE(core_axis_joins)
 
 namespace {
 

@@ -184,8 +184,8 @@ bfloat16 bfloat16_of(index_t number) {
         static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(number)) >> 16)};
 }
 
-/// A rank under stage 3: its padded slice of a parameter, and the state that its optimizer makes of it
-/// at its first step.
+/// A rank under stage 3: its padded slice of a parameter, and the state that its optimizer makes of
+/// it at its first step.
 struct stage_3_rank {
     index_t begin = 0; ///< of the slice, in the parameter
     index_t real = 0;  ///< elements of it that are no padding

@@ -82,7 +82,8 @@ BOOST_AUTO_TEST_CASE(a_copy_is_no_gift_where_only_the_node_limits) {
     BOOST_TEST(classes.flows_of[0].size() == 2u);
 }
 
-// Each run of the second takes 0.25 seconds of its 10; the third is no other where they are free.
+// The four runs of the second take a second, as its ten bytes do; the third is no other where runs
+// are free.
 BOOST_AUTO_TEST_CASE(other_runs_are_another_class_where_they_cost_anything) {
     std::vector<simulated_flow> const flows{{0, 0, 10}, {1, 1, 10, {}, 4}, {2, 2, 10, {}, 8}};
     network one = one_rank_a_node();

@@ -168,6 +168,32 @@ BOOST_AUTO_TEST_CASE(a_transpose_and_zeros_have_no_runs_and_a_cast_has) {
     BOOST_TEST(runs(none, data_type::f32, {2, 3}) == 0);
 }
 
+// Of 4 rows of 6, each of two ranks has 3 columns: 4 runs of 3 in what is 24 long; and 6 rows of 4
+// stay rows where the axes before them change places.
+BOOST_AUTO_TEST_CASE(runs_are_those_of_other_shapes_and_orders_as_well) {
+    auto const runs = [](auto&& made_of, std::vector<shard_descriptor> const& have,
+                         index_vector const& shape) {
+        mapping program;
+        program.define("w", made_of(program.source("w", have[0].global_shape, data_type::f32)));
+        std::vector<std::vector<shard_descriptor>> source;
+        for (shard_descriptor const& one : have)
+            source.push_back({one});
+        whole_problem const all(source, {{}, {part("w", shape, whole(shape))}}, program);
+        plan_problem const problem = all();
+        index_t sum = 0;
+        plan_flows(problem).for_each(
+            0, [&](flow const& one) { sum += one.runs; }, true);
+        return sum;
+    };
+    auto const long_row = [](expression const& w) { return reshape(w, {24}); };
+    auto const swapped = [](expression const& w) { return permute(w, index_vector{1, 0, 2}); };
+    BOOST_TEST(runs(long_row, {part("w", {4, 6}, whole({4, 6}))}, {24}) == 1);
+    BOOST_TEST(runs(long_row,
+                    {part("w", {4, 6}, {{0, 0}, {4, 3}}), part("w", {4, 6}, {{0, 3}, {4, 3}})},
+                    {24}) == 8);
+    BOOST_TEST(runs(swapped, {part("w", {2, 3, 4}, whole({2, 3, 4}))}, {3, 2, 4}) == 6);
+}
+
 BOOST_AUTO_TEST_CASE(zeros_and_what_is_shared_stay) {
     mapping program;
     program.define(

@@ -19,8 +19,7 @@ RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer
     cut const geometry = cut_of(bound.whole, t);
     memory_place place =
         place_in_shard(side.shards, t.source_shard, geometry.source_offset, view.strides);
-    place.strides = geometry.order.apply(
-        factor_strides(place.strides, geometry.order.undo(geometry.extent), geometry.joins.source));
+    place.strides = geometry.source_strides(place.strides);
     return {view.data, place};
 }
 
@@ -30,7 +29,7 @@ RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const
     cut const geometry = cut_of(bound.whole, t);
     memory_place place =
         place_in_shard(side.shards, t.target_shard, geometry.target_offset, view.strides);
-    place.strides = factor_strides(place.strides, geometry.extent, geometry.joins.target);
+    place.strides = geometry.target_strides(place.strides);
     return {view.data, place};
 }
 

@@ -39,9 +39,10 @@ inline std::optional<data_type> dtype_from(json_cursor const& place) {
 
 inline holder_t rank_from(json_cursor const& place) {
     index_t const rank = place.count();
-    if (rank >= most_ranks)
-        place.refuse(errc::limit_exceeded, words("rank ", rank, " exceeds the largest, ",
-                                                 most_ranks - 1, ": ranks are counted from 0"));
+    if (rank >= most_ranks_named)
+        place.refuse(errc::limit_exceeded,
+                     words("rank ", rank, " exceeds the largest, ", most_ranks_named - 1,
+                           ": ranks are counted from 0"));
     return static_cast<holder_t>(rank);
 }
 

@@ -23,9 +23,9 @@ namespace reshard {
 namespace detail {
 
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks) {
-    if (ranks > most_ranks)
+    if (ranks > most_ranks_named)
         place.refuse(errc::limit_exceeded, words("a layout of ", ranks, " ranks; at most ",
-                                                 most_ranks, " are possible, so use fewer"));
+                                                 most_ranks_named, " are possible, so use fewer"));
 }
 
 inline mesh mesh_from(json_cursor const& place) {

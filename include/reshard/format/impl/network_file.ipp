@@ -28,9 +28,9 @@ inline void read_count(json_cursor const& place, std::string_view name, holder_t
     auto const member = place.find(name);
     if (!member)
         return;
-    if (!member->is_count() || member->count() > most_ranks)
-        member->refuse(words("expected an integer from ", least, " to ", most_ranks, ", found ",
-                             member->kind()));
+    if (!member->is_count() || member->count() > most_ranks_named)
+        member->refuse(words("expected an integer from ", least, " to ", most_ranks_named,
+                             ", found ", member->kind()));
     number = static_cast<holder_t>(member->count());
 }
 

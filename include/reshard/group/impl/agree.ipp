@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <sstream>
 
 namespace reshard::detail {
 
@@ -48,17 +49,33 @@ RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all) {
     return other == all.end() ? 0 : static_cast<std::size_t>(other - all.begin());
 }
 
-RESHARD_DECL void fail_with_other(std::string const& call, std::size_t rank,
-                                  std::string const& name, std::string const& here,
-                                  std::string const& there) {
-    std::string const mine = here.substr(here.find(' ') + 1);
-    std::string const other = there.substr(there.find(' ') + 1);
-    std::string const end = "; every rank must make the same call";
-    if (mine.empty() || other.empty())
-        fail(errc::ranks_disagree, "rank 0 runs ", call, " and rank ", rank,
-             " runs it with a different ", name, end);
-    fail(errc::ranks_disagree, "rank 0 runs ", call, " with ", name, " ", mine, " and rank ", rank,
-         " with ", other, end);
+RESHARD_DECL std::string compared_values::lines() const {
+    std::string all;
+    for (entry const& one : entries_)
+        all += std::to_string(one.digest) + ' ' + one.text + '\n';
+    return all;
+}
+
+RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& alike,
+                                  std::vector<std::string> const& lines) {
+    std::vector<std::istringstream> left(lines.begin(), lines.end());
+    for (compared_values::entry const& one : alike.entries()) {
+        std::vector<std::string> values(left.size());
+        for (std::size_t rank = 0; rank < left.size(); ++rank)
+            std::getline(left[rank], values[rank]);
+        std::size_t const rank = first_other(values);
+        if (rank == 0)
+            continue;
+        auto const text = [&](std::size_t of) {
+            return values[of].substr(values[of].find(' ') + 1);
+        };
+        std::string const end = "; every rank must make the same call";
+        if (text(0).empty() || text(rank).empty())
+            fail(errc::ranks_disagree, "rank 0 runs ", call, " and rank ", rank,
+                 " runs it with a different ", one.name, end);
+        fail(errc::ranks_disagree, "rank 0 runs ", call, " with ", one.name, " ", text(0),
+             " and rank ", rank, " with ", text(rank), end);
+    }
 }
 
 } // namespace reshard::detail

@@ -9,6 +9,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/layout/holder.hpp>
 
 #include <boost/assert.hpp>
 #include <boost/mpi/communicator.hpp>
@@ -213,9 +214,9 @@ RESHARD_DECL int ranks_per_node(int given) {
         return given;
     holder_t count = 0;
     auto const [end, problem] = std::from_chars(text, text + std::strlen(text), count);
-    if (problem != std::errc() || *end != '\0' || count < 1 || count > most_ranks)
+    if (problem != std::errc() || *end != '\0' || count < 1 || count > most_ranks_named)
         fail(errc::usage, "RESHARD_RANKS_PER_NODE: '", text, "' is not a whole number from 1 to ",
-             most_ranks);
+             most_ranks_named);
     return static_cast<int>(count);
 }
 

@@ -70,8 +70,9 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
 RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path) {
     std::error_code unknown; // opening it says more
     auto const found = std::filesystem::status(path, unknown).type();
-    if (found != std::filesystem::file_type::regular &&
-        found != std::filesystem::file_type::not_found && found != std::filesystem::file_type::none)
+    if (found == std::filesystem::file_type::not_found) // also where what is above it is a file
+        return std::nullopt;
+    if (found != std::filesystem::file_type::regular && found != std::filesystem::file_type::none)
         fail(errc::corrupt_file, path.string(), ": this is not a file");
     try {
         return input_file(path);

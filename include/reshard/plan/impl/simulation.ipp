@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 namespace reshard {
@@ -67,6 +68,9 @@ inline simulation result_of(flow_classes const& classes, std::vector<link_load> 
 /// Bytes, or runs, by number, those of one number added up; as few as that are kept.
 class sums_by_number {
 public:
+    /// \param what for the message where a sum does not fit
+    explicit sums_by_number(std::string_view what) : what_(what) {}
+
     void add(std::uint64_t number, index_t more) {
         entries_.emplace_back(number, more);
         if (entries_.size() >= 2 * distinct_ + (1 << 16))
@@ -85,13 +89,14 @@ private:
         std::size_t count = 0;
         for (auto const& one : entries_)
             if (count > 0 && entries_[count - 1].first == one.first)
-                entries_[count - 1].second = checked_add(entries_[count - 1].second, one.second,
-                                                         "the bytes between two processes");
+                entries_[count - 1].second =
+                    checked_add(entries_[count - 1].second, one.second, what_);
             else
                 entries_[count++] = one;
         entries_.resize(distinct_ = count);
     }
 
+    std::string_view what_;
     std::vector<std::pair<std::uint64_t, index_t>> entries_;
     std::size_t distinct_ = 0; ///< how many there were when last added up
 };
@@ -124,7 +129,8 @@ inline void add_trees(plan_flows const& flows, sums_by_number relayed,
 ///
 /// \param has_runs whether runs cost anything: to count them takes time
 inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_runs) {
-    sums_by_number pairs, runs, relayed;
+    sums_by_number pairs("the bytes between two processes"), relayed("the bytes of a tree"),
+        runs("the runs between two processes");
     for (std::size_t kind = 0; kind < flows.size(); ++kind) {
         auto const add = [&](flow const& one) {
             index_t const bytes =

@@ -178,7 +178,8 @@ save_report save_as(group auto const& world, source_tensors have,
                     std::filesystem::path const& target, save_options const& how) {
     bool const is_cached = how.cache && !how.writing.writer && how.writing.format.empty();
     compared_values alike("options", how);
-    alike.add_presence("options.cache", is_cached);
+    alike.add_presence("options.cache", how.cache);
+    alike.add_presence("options.writing.writer", how.cache && how.writing.writer); // uses no cache
     agree_to_run(world, "save to " + target.string(), alike, attempt([&] {
                      have.tensors.check();
                      check_twins(have.tensors);
