@@ -30,6 +30,17 @@ std::string other(std::string const& call, std::string const& what) {
            "; every rank must make the same call";
 }
 
+/// By what names ranks are told where they have these options and those by default.
+template <class Options>
+std::string names_of_difference(Options const& how) {
+    compared_values const usual("options", Options{}), alike("options", how);
+    std::string names;
+    for (std::size_t i = 0; i < usual.entries().size(); ++i)
+        if (alike.entries()[i].digest != usual.entries()[i].digest)
+            names += (names.empty() ? "" : " ") + alike.entries()[i].name.substr(8);
+    return names;
+}
+
 /// A checkpoint with `w`, 2 x 2 bytes.
 class agreement_fixture {
 public:
@@ -218,6 +229,31 @@ BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,
                                "model.safetensors: rank 0 and rank 1 see different files; do "
                                "they share this directory?"));
     std::filesystem::current_path(here);
+}
+
+BOOST_AUTO_TEST_CASE(options_are_told_by_their_own_names) {
+    BOOST_TEST(names_of_difference(options{.memory_budget = 9, .on_node = node_exchange::rings}) ==
+               "memory_budget on_node");
+    BOOST_TEST(names_of_difference(options{.processes_per_node = 9, .relays = true}) ==
+               "processes_per_node relays");
+    BOOST_TEST(names_of_difference(options{.gather_up_to = 9, .needs = {{}}}) ==
+               "gather_up_to needs");
+    BOOST_TEST(names_of_difference(open_options{.format = {.max_depth = 9}, .mapped = true}) ==
+               "format.max_depth mapped");
+    BOOST_TEST(names_of_difference(open_options{.format = {.from = "npz", .without = {"a"}}}) ==
+               "format.from format.without");
+    BOOST_TEST(names_of_difference(save_options{.form = save_form::huggingface,
+                                                .writing = {.chunk_bytes = 9},
+                                                .compare_aliases = false}) ==
+               "form writing.chunk_bytes compare_aliases");
+    BOOST_TEST(names_of_difference(save_options{.writing = {.replace = true, .base = "a"}}) ==
+               "writing.replace writing.base");
+    BOOST_TEST(names_of_difference(save_options{.writing = {.sync = false, .single_file = true}}) ==
+               "writing.sync writing.single_file");
+    BOOST_TEST(names_of_difference(save_options{.writing = {.most_file_bytes = 9},
+                                                .needs = {{}}}) == "writing.most_file_bytes needs");
+    BOOST_TEST(names_of_difference(retention{.best = 9, .highest = true}) == "best highest");
+    BOOST_TEST(names_of_difference(compare_options{.data = true}) == "data");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
