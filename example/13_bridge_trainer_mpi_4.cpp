@@ -51,16 +51,8 @@ void train(shard_descriptor const& shard, std::uint64_t step, std::vector<float>
             elements.push_back(layer::element(shard.key[0], row, column, step));
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-    boost::mpi::environment const environment(argc, argv);
-    boost::mpi::communicator const world;
-    if (argc != 2 || world.size() != 4) {
-        std::cerr << "mpiexec -n 4 13_bridge_trainer_mpi_4 PORT_FILE\n";
-        return 1;
-    }
-
+/// True where a server has taken the last version.
+bool train_and_publish(boost::mpi::communicator const& world, std::string const& port) {
     layout const mine = trained();
     std::vector<shard_descriptor> const shards =
         shards_of(mine, static_cast<holder_t>(world.rank()));
@@ -73,7 +65,7 @@ int main(int argc, char** argv) {
 
     // [publish]
     // A server that is slow, stops or is killed holds up a step for a second at most.
-    bridge_source to_servers(mpi_group(world), {have, mine}, argv[1],
+    bridge_source to_servers(mpi_group(world), {have, mine}, port,
                              {.deadline = std::chrono::seconds(1)});
     std::uint64_t version = 0;
     for (std::uint64_t step = 1; step <= layer::steps; ++step) {
@@ -90,5 +82,23 @@ int main(int argc, char** argv) {
         std::cout << "trainer: published " << version << " versions, the last of "
                   << to_servers.stats().bytes << " bytes on rank 0; "
                   << (is_taken ? "a server has it\n" : "no server came\n");
-    return is_taken ? 0 : 1;
+    return is_taken;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    boost::mpi::environment const environment(argc, argv);
+    boost::mpi::communicator const world;
+    if (argc != 2 || world.size() != 4) {
+        std::cerr << "mpiexec -n 4 13_bridge_trainer_mpi_4 PORT_FILE\n";
+        return 1;
+    }
+    try {
+        return train_and_publish(world, argv[1]) ? 0 : 1;
+    } catch (error const& problem) { // on all ranks, as of a path where no file can be
+        if (world.rank() == 0)
+            std::cerr << "trainer: " << problem.what() << '\n';
+        return 1;
+    }
 }

@@ -199,6 +199,11 @@ public:
     measured_network measure() {
         measured_network all;
         all.found.ranks_per_node = static_cast<holder_t>(per_node_);
+        constexpr index_t least = index_t{1} << 20;
+        if (bytes_ < least)
+            all.notes.push_back("what so few bytes take is mostly how long a job takes to begin, "
+                                "and shows nothing of runs; give more than the caches hold, as in "
+                                "64MiB");
         measure_copy(all);
         measure_memory(all);
         measure_link(all);

@@ -256,4 +256,17 @@ BOOST_AUTO_TEST_CASE(options_are_told_by_their_own_names) {
     BOOST_TEST(names_of_difference(compare_options{.data = true}) == "data");
 }
 
+BOOST_AUTO_TEST_CASE(conversions_differ_in_what_they_verify_and_carry_too,
+                     *boost::unit_test::precondition(several_ranks)) {
+    auto const refused = [&](convert_options const& how, std::string const& what) {
+        BOOST_CHECK_EXCEPTION(convert(world(), *source, directory / "out", how), error,
+                              mentions(errc::ranks_disagree, what));
+        BOOST_TEST(!std::filesystem::exists(directory / "out"));
+    };
+    refused({.verify = is_last()}, "options.verify");
+    refused({.carry = is_last()}, "options.carry");
+    BOOST_CHECK_EXCEPTION(convert(world(), *source, directory / "out", {.memory_budget = -5}),
+                          error, mentions(errc::usage, "options.memory_budget is -5 bytes"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -161,6 +161,25 @@ BOOST_AUTO_TEST_CASE(two_saves_on_two_machines_are_not_one_checkpoint,
                           mentions(errc::ranks_disagree, "is not the same on rank 0"));
 }
 
+// One rank opens a file of its own, where the other ones open a directory, or the other way round.
+BOOST_AUTO_TEST_CASE(a_file_and_a_directory_are_not_one_checkpoint,
+                     *boost::unit_test::precondition(several_ranks)) {
+    machines const all;
+    bool const is_second = world().rank() == 1;
+    auto const refuses = [&](std::filesystem::path const& path) {
+        BOOST_CHECK_EXCEPTION(open_checkpoint(world(), path), error,
+                              mentions(errc::ranks_disagree, "every rank must open the same"));
+    };
+    auto const file = all.here() / "model.safetensors";
+    write_safetensors(file, {{"w", "U8", is_second ? "[4]" : "[2,2]", "0123"}});
+    refuses(is_second ? all.here() : file);
+    refuses(is_second ? file : all.here());
+    held own({whole_of("w", data_type::u8, {3})});
+    save(solo(), own.tensors(), all.here() / "saved");
+    refuses(is_second ? file : all.here() / "saved");
+    refuses(is_second ? all.here() / "saved" : file);
+}
+
 BOOST_AUTO_TEST_CASE(a_changed_byte_elsewhere_is_an_error_on_every_rank,
                      *boost::unit_test::precondition(several_ranks)) {
     machines const all;

@@ -185,6 +185,7 @@ grep -q '^2 ranks a node$' output || report "the fullest node does not count"
 grep -q '^  between nodes .*/s .* - .*s$' output || report "the way between nodes is not shown, or has runs"
 export RESHARD_RANKS_PER_NODE=1
 succeeds 2 measure-network --bytes 4 --json
+grep -q '^note: what so few bytes take is mostly how long a job takes to begin' errors || report "nobody is told that 4 bytes are few"
 expects output "d['measured'], $measured" "(['copy', 'link'], True)"
 expects output "d['copy']['run_seconds']" "0.0" # there are fewer bytes than a row has
 [ "$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" -ge 2 ] && grep -q ' on .* core' errors && report "it is noted that ranks wait where there are cores for them"

@@ -205,15 +205,13 @@ RESHARD_DECL catalog catalog_of(checkpoint const& source);
 namespace detail {
 
 /// A digest of what a checkpoint says of itself, its save included, to see that all ranks opened
-/// the same one. Not of all members: ranks may see it at different paths, and what files say beside
-/// their tensors moves nothing.
+/// the same one: of no paths, and of nothing that files say beside their tensors.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
 /// Which ranks see which files of a checkpoint; null where all of them see all.
 RESHARD_DECL std::shared_ptr<united_files const> united(checkpoint const& source);
 
-/// What is done with a checkpoint, as ranks compare it: with the id of its save, or its path. Ranks
-/// may have paths of their own.
+/// What is done with a checkpoint, as ranks compare it: with the id of its save, or its path.
 RESHARD_DECL std::string call_on(std::string_view what, checkpoint const& source);
 
 /// True where the digests of ranks are of one checkpoint; 0 stands for an error.
@@ -223,11 +221,11 @@ RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests);
 RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
                                     std::vector<std::uint64_t> const& digests);
 
-/// Opens what ranks see together of a directory; null where they all see the same of it.
+/// Opens what ranks see together, if that is more than `own`, which a rank sees alone.
 ///
 /// \par Collective every rank of the group, in the same order
 std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem::path const& path,
-                                        open_options const& how) {
+                                        open_options const& how, checkpoint const* own) {
     auto const files = unite_files(world, how.files ? how.files : files_of_system(),
                                    path.has_filename() ? path : path.parent_path());
     if (!files)
@@ -240,6 +238,8 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
             united.files = files;
             opened = std::make_unique<checkpoint>(files->directory(), united);
         });
+        if (own)
+            check_united(own->metadata(), opened->metadata());
         digest = digest_of(opened->metadata());
     });
     check_same_opened(path, gather_values(world, digest));
@@ -257,8 +257,8 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
 /// old one and the new one in one step, the first rank puts the new one in place.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a file
-///         is not the same on two ranks; errc::missing_file for a file that no rank sees
+/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where two open
+///         different files; errc::missing_file for a file that no rank sees
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& path,
                            open_options const& how = {}) {
     std::unique_ptr<checkpoint> opened;
@@ -278,7 +278,7 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
     auto const digests = detail::gather_values(world, digest);
     if (detail::are_same(digests))
         return std::move(*opened);
-    if (auto united = detail::open_united(world, path, how))
+    if (auto united = detail::open_united(world, path, how, opened.get()))
         return std::move(*united);
     agree(world, problem);
     detail::check_same_opened(path, digests);

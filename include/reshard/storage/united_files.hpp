@@ -21,6 +21,12 @@
 /// \file
 /// The files of a checkpoint whose machines have some of them each.
 
+namespace reshard {
+
+struct checkpoint_metadata;
+
+}
+
 namespace reshard::detail {
 
 /// A file of a checkpoint's directory, as a rank sees it.
@@ -130,6 +136,12 @@ std::shared_ptr<united_files const> unite_files(group auto const& world,
             files.at(name).beginning = beginning;
     return std::make_shared<united_files const>(own, directory, std::move(files), world.rank());
 }
+
+/// Refuses what ranks see together where a file is no part of it that a rank opens by itself: it
+/// opens another checkpoint.
+///
+/// \throws error with errc::ranks_disagree
+RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metadata const& united);
 
 } // namespace reshard::detail
 

@@ -287,14 +287,20 @@ void plan_conversion(group auto const& world, checkpoint const& source,
                      planned_conversion& work) {
     compared_values alike;
     local_error const problem = attempt([&] {
+        if (how.memory_budget < 1)
+            fail(errc::usage, "options.memory_budget is ", how.memory_budget,
+                 " bytes; it must be 1 or more, of which less than a MiB counts as one");
         work.plan_files(source, target, how);
         alike.add_digest("checkpoint as its source", digest_of(source.metadata()));
         alike.add_digest("options.program", digest_of(work.program));
         alike.add("options.writing", how.writing); // of which the files that are wanted come
         alike.add("options.strict", how.strict);
+        alike.add("options.verify", how.verify);
+        alike.add("options.carry", how.carry);
         alike.add("options.objects", how.objects);
         alike.add("options.object_names", how.object_names);
-        alike.add_digest("options.wanted", digest_of(work.files.metadata));
+        alike.add_digest("options.wanted or options.writing.writer",
+                         digest_of(work.files.metadata));
     });
     agree_to_run(world, "convert to " + target.string(), alike, problem);
     work.plan_pieces(how, world.rank(), world.size());

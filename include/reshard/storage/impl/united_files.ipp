@@ -5,6 +5,7 @@
 
 #include <reshard/storage/united_files.hpp>
 
+#include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -85,6 +86,17 @@ RESHARD_DECL std::string writer_of(std::string_view sentence) {
             return words(", and rank ", number - first, " of the save has written it");
     }
     return {};
+}
+
+RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metadata const& united) {
+    auto const name = [](checkpoint_file const& file) { return file.path.filename(); };
+    for (checkpoint_file const& mine : own.files) {
+        bool const is_alone = name(mine) == own.path.filename(); // no file of a directory
+        if (is_alone || std::ranges::find(united.files, name(mine), name) == united.files.end())
+            fail(errc::ranks_disagree, own.path.string(), ": ", name(mine).string(),
+                 ", which a rank opens there, is no part of what other ranks open; every rank must "
+                 "open the same checkpoint");
+    }
 }
 
 /// A file that other ranks see: only its beginning is here.
