@@ -257,8 +257,8 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
 /// old one and the new one in one step, the first rank puts the new one in place.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where two open
-///         different files; errc::missing_file for a file that no rank sees
+/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where two
+///         open different files; errc::missing_file for a file that no rank sees
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& path,
                            open_options const& how = {}) {
     std::unique_ptr<checkpoint> opened;
