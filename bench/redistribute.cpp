@@ -88,8 +88,8 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
 }
 
 /// True for methods that are measured where none was asked for: what `private` chooses from
-/// (`ring`) and what differs for replicas alone (`relayed`, `relayed-ring`), only by name, `fresh` for cold
-/// targets, which it is for.
+/// (`ring`) and what differs for replicas alone (`relayed`, `relayed-ring`), only by name, `fresh`
+/// for cold targets, which it is for.
 bool is_shown(std::string const& name, redistribution_case const& moved, bool warm) {
     if (name == "ring" || name == "relayed" || name == "relayed-ring")
         return false;

@@ -35,8 +35,8 @@
 /// `load`, which passes on what is read, it is always within: as the rank reads.
 ///
 /// All other ranks have to get errc::deadline, which names it; then it goes on, and learns that
-/// they gave up. What ranks tell one another of that goes over a communicator that the library does not
-/// know. The seconds are those of `rank_clock`: how fast the machine is, and what else it does,
+/// they gave up. What ranks tell one another of that goes over a communicator that the library does
+/// not know. The seconds are those of `rank_clock`: how fast the machine is, and what else it does,
 /// changes nothing.
 
 namespace {
