@@ -50,6 +50,7 @@ inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> fi
 struct checkpoint_format {
     std::string_view name; ///< that an opened checkpoint has of it
     std::string_view file; ///< the end of its name, or the name of one in a directory
+    /// Nothing for safetensors files and for an index.
     opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
                               std::filesystem::path const& path);
 };
@@ -75,11 +76,60 @@ inline constexpr checkpoint_format formats_of_directories[] = {
     {unified_format, master_single_name, nullptr},
     {unified_format, optimizer_index_name, nullptr},
     {unified_format, optimizer_single_name, nullptr},
+    {"huggingface", adapter_name, nullptr},
+    {"huggingface", diffusers_name, nullptr},
     {"megatron_torch_dist", megatron_metadata_name, open_torch_dist},
     {"torch_dcp", dcp_metadata_name, open_dcp_directory},
-    {"torch_save", torch_index_name, open_torch_index},
+    {"torch_save", torch_index_name, nullptr},
     {"torch_save", torch_file_name, open_torch_file},
+    {"torch_save", "adapter_model.bin", open_torch_file},
+    {"torch_save", "diffusion_pytorch_model.bin", open_torch_file},
 };
+
+/// The indexes of a directory that list files of that ending, of whatever stem and variant; without
+/// those of a Unified Checkpoint, which are parts of one. Sorted names.
+inline std::vector<std::string> indexes_in(file_store const& files,
+                                           std::filesystem::path const& directory,
+                                           std::string_view ending) {
+    std::vector<std::string> names;
+    for (std::filesystem::path const& path : files.list(directory))
+        if (std::string const name = path.filename().string();
+            ending_in_index(name) == ending && name != master_index_name &&
+            name != optimizer_index_name && files.find(path) == file_store::kind::file)
+            names.push_back(name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// The only one of these, if there is one.
+///
+/// \throws error with errc::unsupported where there are several; it names them
+inline std::optional<std::filesystem::path> only_index(file_store const& files,
+                                                       std::filesystem::path const& directory,
+                                                       std::string_view ending) {
+    auto const names = indexes_in(files, directory, ending);
+    if (names.empty())
+        return std::nullopt;
+    if (names.size() == 1)
+        return directory / names.front();
+    std::string all;
+    for (std::string const& name : names)
+        all += (all.empty() ? "" : ", ") + name;
+    fail(errc::unsupported, directory.string(), ": there are ", names.size(), " indexes, ", all,
+         ", and each lists the files of a model; give the one that is wanted, such as ",
+         (directory / names.front()).string());
+}
+
+/// The formats of directories with an index of any name.
+inline constexpr std::pair<std::string_view, std::string_view> formats_of_indexes[] = {
+    {"huggingface", ".safetensors"},
+    {"torch_save", ".bin"},
+};
+
+inline bool has_index(file_store const& files, std::filesystem::path const& directory) {
+    return !indexes_in(files, directory, ".safetensors").empty() ||
+           !indexes_in(files, directory, ".bin").empty();
+}
 
 inline constexpr std::string_view deepspeed_mark = "zero/PARAMETER/fp32.pt";
 
@@ -114,6 +164,8 @@ inline bool is_trainer_file(std::string_view name) {
 RESHARD_DECL bool may_hold_tensors(std::string_view name) {
     if (is_trainer_file(name))
         return false;
+    if (!ending_in_index(name).empty())
+        return true;
     constexpr std::string_view endings[] = {
         ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
         ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
@@ -155,6 +207,9 @@ inline std::optional<seen_format> see_format_of_directory(file_store const& file
         return seen_format{std::string(deepspeed_format), std::string(deepspeed_mark)};
     if (auto const metadata = find_paddle_metadata(files, path))
         return seen_format{"paddle_flex", metadata->filename().string()};
+    for (auto const& [format, ending] : formats_of_indexes)
+        if (auto const names = indexes_in(files, path, ending); !names.empty())
+            return seen_format{std::string(format), names.front()};
     if (auto const name = name_with_ending(files, path, ".gguf"))
         return seen_format{"gguf", *name};
     if (auto const name = name_with_ending(files, path, ".safetensors"))
@@ -186,7 +241,18 @@ RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
     });
     return has_mark ||
            (files.find(directory) == file_store::kind::directory &&
-            (is_deepspeed_universal(files, directory) || find_paddle_metadata(files, directory)));
+            (is_deepspeed_universal(files, directory) || find_paddle_metadata(files, directory) ||
+             has_index(files, directory)));
+}
+
+/// Opens a directory by its file; nothing for one of safetensors files.
+inline std::optional<opened_checkpoint> open_as(checkpoint_format const& format,
+                                                std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& file,
+                                                bool is_strict) {
+    if (format.file == torch_index_name)
+        return open_torch_index(std::move(files), file, is_strict);
+    return format.open ? std::optional(format.open(std::move(files), file)) : std::nullopt;
 }
 
 /// True for a format that a file of any name may have.
@@ -214,7 +280,12 @@ inline std::vector<std::string> marks_of(std::string_view name) {
 /// True where what is at a path may be of that format.
 inline bool has_marks(file_store const& files, std::filesystem::path const& path,
                       std::string_view name) {
-    if (files.find(path) == file_store::kind::file)
+    bool const is_file = files.find(path) == file_store::kind::file;
+    for (auto const& [format, ending] : formats_of_indexes)
+        if (name == format && (is_file ? ending_in_index(path.filename().string()) == ending
+                                       : !indexes_in(files, path, ending).empty()))
+            return true;
+    if (is_file)
         return is_format_of_files(name);
     if (name == deepspeed_format)
         return is_deepspeed_universal(files, path);
@@ -248,14 +319,35 @@ inline std::string missing_marks(file_store const& files, std::filesystem::path 
                          : "and there is no " + marks + " in this directory";
 }
 
+/// A path with the directory that it is in.
+inline std::filesystem::path in_directory(std::filesystem::path const& path) {
+    return path.has_parent_path() ? path : "." / path;
+}
+
+/// The index of `.bin` files that a path names, or that its directory has and no index of
+/// safetensors files beside it.
+inline std::optional<std::filesystem::path> find_torch_index(file_store const& files,
+                                                             std::filesystem::path const& path,
+                                                             std::string_view from) {
+    if (!from.empty() && from != "torch_save")
+        return std::nullopt;
+    if (files.find(path) == file_store::kind::file)
+        return ending_in_index(path.filename().string()) == ".bin" ? std::optional(in_directory(path))
+                                                                   : std::nullopt;
+    if (from.empty() && !indexes_in(files, path, ".safetensors").empty())
+        return std::nullopt;
+    return files.find(path) == file_store::kind::directory ? only_index(files, path, ".bin")
+                                                           : std::nullopt;
+}
+
 /// Opens what is at `path`, where it is no safetensors files.
-///
-/// \param from the format that is wanted; empty: what there is
 inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store const> files,
                                                    std::filesystem::path const& path,
-                                                   std::string_view from) {
+                                                   safetensors_options const& options) {
+    std::string_view const from = options.from;
     if (is_safetensors(from))
         return std::nullopt;
+    bool const is_strict = options.mode == safetensors_mode::strict;
     auto const is_file = [&](std::filesystem::path const& one) {
         return files->find(one) == file_store::kind::file;
     };
@@ -264,8 +356,9 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
             return format.open(std::move(files), path);
     for (checkpoint_format const& format : formats_of_directories)
         if ((from.empty() || from == format.name) && is_file(path / format.file))
-            return format.open ? std::optional(format.open(std::move(files), path / format.file))
-                               : std::nullopt;
+            return open_as(format, std::move(files), path / format.file, is_strict);
+    if (auto const index = find_torch_index(*files, path, from))
+        return open_torch_index(std::move(files), *index, is_strict);
     if (files->find(path) != file_store::kind::directory)
         return std::nullopt;
     if ((from.empty() || from == deepspeed_format) && is_deepspeed_universal(*files, path))

@@ -66,10 +66,13 @@ RESHARD_DECL bool has_tensors(saved_object const& object);
 
 /// The tensors of the files that an index lists.
 ///
+/// \param  is_strict a tensor in another file than the index says is an error; else what the index
+///         says counts, with a warning
 /// \throws error with errc::missing_file for a file that is not there; errc::corrupt_file for a
 ///         tensor that its file lacks
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
-                                                std::filesystem::path const& index);
+                                                std::filesystem::path const& index,
+                                                bool is_strict = true);
 
 } // namespace reshard::detail
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -118,27 +119,54 @@ RESHARD_DECL bool has_tensors(saved_object const& object) {
     }
 }
 
-/// Adds what a file has, and returns the names of its tensors, sorted.
-inline std::vector<std::string> add_torch_file(whole_tensors& all,
-                                               std::filesystem::path const& path) {
+/// An index whose files are added.
+struct followed_index {
+    std::filesystem::path path;
+    hf_index listed;
+    bool is_strict = true;
+};
+
+/// The tensors of a file of an index that are read from other files.
+///
+/// \throws error as `check_difference`
+inline key_set keys_elsewhere(whole_tensors& all, followed_index const& index,
+                              std::string_view file, index_keys const& keys, index_keys names) {
+    index_difference found = compare_with_index(index.listed, keys, std::move(names));
+    found.unlisted.clear(); // names of tensors that are listed under others
+    check_difference(found, index.path.string(), file, index.is_strict);
+    if (!found.elsewhere.empty())
+        all.warn(index.path.string() + ": " + elsewhere_text(found, file));
+    return std::move(found.elsewhere);
+}
+
+/// Adds what a file has, but for the tensors that `elsewhere`, of the names of all, returns.
+inline void add_torch_file(whole_tensors& all, std::filesystem::path const& path,
+                           std::function<key_set(index_keys)> const& elsewhere = {}) {
     auto const file = all.files().open(path);
     std::uint64_t const bytes = file->facts().bytes;
     check_is_archive(*file, bytes, path.string());
     torch_archive const archive(*file, path.string(), {0, bytes});
     all.begin_file(path);
-    std::vector<std::string> keys;
+    std::vector<named_value> values = values_in(archive, *file);
+    index_keys names;
+    for (named_value& one : values) {
+        if (one.key.empty()) // the file is one value
+            one.key = path.stem().string();
+        if (archive.is_tensor(one.value))
+            names.push_back(one.key);
+    }
+    key_set const left_out = elsewhere ? elsewhere(std::move(names)) : key_set();
     // Of tensors that are one view of one storage, the first.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
     tensor_search search(archive);
-    for (named_value& one : values_in(archive, *file)) {
-        if (one.key.empty()) // the file is one value
-            one.key = path.stem().string();
+    for (named_value const& one : values) {
+        if (left_out.contains(one.key))
+            continue;
         if (!archive.is_tensor(one.value)) {
             all.add_object(one.key, one.value.what == pickle_value::kind::none,
                            search.finds_in(one.value));
             continue;
         }
-        keys.push_back(one.key);
         file_tensor const tensor = archive.tensor(one.value, "tensor '" + one.key + "'");
         auto const [known, is_new] = views.try_emplace(
             std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
@@ -149,8 +177,6 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
         else
             all.add_alias(one.key, known->second);
     }
-    std::sort(keys.begin(), keys.end());
-    return keys;
 }
 
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
@@ -202,24 +228,21 @@ RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const>
 }
 
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
-                                                std::filesystem::path const& index) {
+                                                std::filesystem::path const& index,
+                                                bool is_strict) {
     whole_tensors all(files, "torch_save", index.parent_path());
     std::vector<std::filesystem::path> paths;
-    hf_index const listed = parse_hf_index(read_text_file(all.files(), index), index.string());
-    std::map<std::string, std::vector<std::string>> by_file;
-    for (auto const& [key, file] : listed.weight_map)
-        by_file[file].push_back(key);
-    for (auto const& [file, keys] : by_file) {
+    followed_index const followed{
+        index, parse_hf_index(read_text_file(all.files(), index), index.string()), is_strict};
+    for (auto const& [file, keys] : keys_by_file(followed.listed)) {
         std::filesystem::path const path = index.parent_path() / file;
         if (all.files().find(path) != file_store::kind::file)
             fail(errc::missing_file, index.string(), ": '", keys.front(), "' is listed in ", file,
                  ", but there is no such file");
-        auto const there = add_torch_file(all, path);
+        add_torch_file(all, path, [&](index_keys names) {
+            return keys_elsewhere(all, followed, file, keys, std::move(names));
+        });
         paths.push_back(path);
-        for (std::string const& key : keys)
-            if (!std::binary_search(there.begin(), there.end(), key))
-                fail(errc::corrupt_file, index.string(), ": '", key, "' should be in ", file,
-                     ", but is not");
     }
     opened_checkpoint opened =
         take_with_objects(std::move(all), std::move(files), std::move(paths));
