@@ -12,6 +12,7 @@
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
+#include <reshard/format/impl/rank_files.ipp>
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/paddle/unified.hpp>
@@ -243,15 +244,19 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
         files.find(found.path) != file_store::kind::file)
         return {};
     std::filesystem::path const around = in_directory(found.path).parent_path();
-    if (parts_with(found.path, files.list(around)).empty())
-        return {};
+    std::filesystem::path part = found.path;
+    if (parts_with(part, files.list(around)).empty()) {
+        part = around; // mp_rank_00/model_optim_rng.pt
+        if (parts_with(part, files.list(in_directory(part).parent_path())).size() < 2)
+            return {};
+    }
     auto const seen = see_format_of_directory(files, around);
     bool const has_whole = seen && seen->format != "sharded_safetensors";
     return found.path.string() +
            ": by its name this is one of several parts of a model, and the other parts are not "
            "read; " +
            (has_whole ? "give the directory, " + around.string() + ", which has " + seen->mark
-            : part_of(found.path)->is_of_ranks
+            : part_of(part)->is_of_ranks
                 ? "files of ranks that do not say which parts of the tensors they have are read "
                   "with --source-layout FILE, which says it"
                 : "give the directory, with the index that lists all parts");
@@ -299,6 +304,20 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
          lost.empty() ? no_checkpoint(files, path, all) : lost);
 }
 
+/// Refuses tensors of ranks that are not whole, or of which the ranks have copies that differ.
+inline void check_parts(opened_checkpoint const& opened) {
+    checkpoint_metadata const& found = opened.metadata;
+    for (auto const& [key, text] : opened.incomplete)
+        if (std::ranges::binary_search(found.tensors, key, {}, &checkpoint_tensor::key))
+            fail(errc::missing_file, found.path.string(), ": tensor '", key, "' ", text);
+    if (found.format == "torch_save")
+        for (checkpoint_tensor const& tensor : found.tensors)
+            if (tensor.shards.size() > 1)
+                check_replicas(*opened.files, found, tensor,
+                               "; it is no DTensor, so the files of all ranks should have the same; "
+                               "leave it out (--without), or save it as a DTensor");
+}
+
 RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path,
                                                safetensors_options const& options) {
@@ -324,6 +343,7 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
         return open_rank_files(std::move(files), path, options);
     opened_checkpoint opened = open_unselected(std::move(files), path, options);
     select_keys(opened, options.only, options.without);
+    check_parts(opened);
     return with_warnings(std::move(opened));
 }
 

@@ -6,6 +6,7 @@
 #include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/impl/part_names.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
@@ -175,6 +176,41 @@ RESHARD_DECL bool may_hold_tensors(std::string_view name) {
                        [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
+/// The same; false for a file that is none of torch, or cannot be read.
+inline bool has_parts_in(file_store const& files, std::filesystem::path const& path) {
+    try {
+        return has_torch_parts(files, path);
+    } catch (error const&) {
+        return false;
+    }
+}
+
+/// The files of ranks in a directory that say themselves which parts of tensors they have: DTensors
+/// of torch.save; those of the model if there are others too. None where there are none.
+inline std::vector<std::filesystem::path> find_torch_ranks(file_store const& files,
+                                                           std::filesystem::path const& directory) {
+    auto const all = files.list(directory);
+    std::set<std::string> known;
+    std::vector<std::filesystem::path> found;
+    for (std::filesystem::path const& path : all) {
+        auto const part = part_of(path);
+        bool const is_torch =
+            std::ranges::any_of(formats_of_files, [&](checkpoint_format const& format) {
+                return format.open == open_torch_file && path.extension() == format.file;
+            });
+        bool const is_model = path.filename().string().starts_with("model");
+        if (!is_torch || !part || !part->is_of_ranks || is_trainer_file(path.filename().string()) ||
+            (!found.empty() && !is_model) || !known.insert(part->pattern).second)
+            continue;
+        auto const parts = parts_with(path, all);
+        if (std::ranges::any_of(parts, [&](auto const& one) { return has_parts_in(files, one); }))
+            found = parts;
+        if (!found.empty() && is_model)
+            break;
+    }
+    return found;
+}
+
 /// What a path seems to be, without a look into its files, and by what.
 struct seen_format {
     std::string format;
@@ -210,6 +246,8 @@ inline std::optional<seen_format> see_format_of_directory(file_store const& file
     for (auto const& [format, ending] : formats_of_indexes)
         if (auto const names = indexes_in(files, path, ending); !names.empty())
             return seen_format{std::string(format), names.front()};
+    if (auto const ranks = find_torch_ranks(files, path); !ranks.empty())
+        return seen_format{"torch_save", ranks.front().filename().string()};
     if (auto const name = name_with_ending(files, path, ".gguf"))
         return seen_format{"gguf", *name};
     if (auto const name = name_with_ending(files, path, ".safetensors"))
@@ -287,6 +325,8 @@ inline bool has_marks(file_store const& files, std::filesystem::path const& path
             return true;
     if (is_file)
         return is_format_of_files(name);
+    if (name == "torch_save" && !find_torch_ranks(files, path).empty())
+        return true;
     if (name == deepspeed_format)
         return is_deepspeed_universal(files, path);
     if (name == "paddle_flex")
@@ -366,6 +406,9 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
     if (auto const metadata = find_paddle_metadata(*files, path);
         metadata && (from.empty() || from == "paddle_flex"))
         return open_paddle_flex(std::move(files), *metadata);
+    if (from.empty() || from == "torch_save")
+        if (auto const ranks = find_torch_ranks(*files, path); !ranks.empty())
+            return open_torch_ranks(std::move(files), path, ranks);
     if (!find_gguf_files(*files, path).empty())
         return open_gguf_directory(std::move(files), path);
     return std::nullopt;

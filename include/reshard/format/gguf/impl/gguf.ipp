@@ -362,13 +362,14 @@ inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
     std::string const name = path.stem().string();
     std::string const count = name.substr(name.rfind('-') + 1);
     std::vector<std::filesystem::path> parts;
-    for (std::size_t i = 1; i <= std::strtoul(count.c_str(), nullptr, 10); ++i) {
+    std::size_t const all = std::strtoul(count.c_str(), nullptr, 10);
+    for (std::size_t i = 1; i <= all; ++i) {
         std::string const digits = std::to_string(i);
         std::string const number =
             std::string(count.size() - std::min(count.size(), digits.size()), '0') + digits;
         parts.push_back(path.parent_path() / (stem + "-" + number + "-of-" + count + ".gguf"));
         if (files.find(parts.back()) != file_store::kind::file)
-            fail(errc::missing_file, path.string(), ": is one of ", count, " files, and ",
+            fail(errc::missing_file, path.string(), ": is one of ", all, " files, and ",
                  parts.back().string(), " is not there");
     }
     return parts;

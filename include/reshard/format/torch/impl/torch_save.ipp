@@ -18,6 +18,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -47,7 +50,9 @@ inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
 inline std::vector<named_value> values_in(torch_archive const& archive,
                                           file_store::file const& file) {
     return named_values(archive.values(), file,
-                        [&](pickle_value value) { return archive.is_tensor(value); });
+                        [&](pickle_value value) {
+                            return archive.is_tensor(value) || archive.is_part(value);
+                        });
 }
 
 /// Looks for tensors within values that are no tensors themselves: in a deque, in a set, or in the
@@ -79,7 +84,8 @@ private:
         auto const [known, is_new] = known_.try_emplace({value.what, value.place}, false);
         if (!is_new || depth > most_depth)
             return known->second;
-        return known->second = archive_.is_tensor(value) || has_one(value, depth + 1);
+        return known->second = archive_.is_tensor(value) || archive_.is_part(value) ||
+                               has_one(value, depth + 1);
     }
 
     bool has_one(pickle_value value, std::size_t depth) {
@@ -129,7 +135,7 @@ struct followed_index {
 /// The tensors of a file of an index that are read from other files.
 ///
 /// \throws error as `check_difference`
-inline key_set keys_elsewhere(whole_tensors& all, followed_index const& index,
+key_set keys_elsewhere(auto& all, followed_index const& index,
                               std::string_view file, index_keys const& keys, index_keys names) {
     index_difference found = compare_with_index(index.listed, keys, std::move(names));
     found.unlisted.clear(); // names of tensors that are listed under others
@@ -137,46 +143,6 @@ inline key_set keys_elsewhere(whole_tensors& all, followed_index const& index,
     if (!found.elsewhere.empty())
         all.warn(index.path.string() + ": " + elsewhere_text(found, file));
     return std::move(found.elsewhere);
-}
-
-/// Adds what a file has, but for the tensors that `elsewhere`, of the names of all, returns.
-inline void add_torch_file(whole_tensors& all, std::filesystem::path const& path,
-                           std::function<key_set(index_keys)> const& elsewhere = {}) {
-    auto const file = all.files().open(path);
-    std::uint64_t const bytes = file->facts().bytes;
-    check_is_archive(*file, bytes, path.string());
-    torch_archive const archive(*file, path.string(), {0, bytes});
-    all.begin_file(path);
-    std::vector<named_value> values = values_in(archive, *file);
-    index_keys names;
-    for (named_value& one : values) {
-        if (one.key.empty()) // the file is one value
-            one.key = path.stem().string();
-        if (archive.is_tensor(one.value))
-            names.push_back(one.key);
-    }
-    key_set const left_out = elsewhere ? elsewhere(std::move(names)) : key_set();
-    // Of tensors that are one view of one storage, the first.
-    std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
-    tensor_search search(archive);
-    for (named_value const& one : values) {
-        if (left_out.contains(one.key))
-            continue;
-        if (!archive.is_tensor(one.value)) {
-            all.add_object(one.key, one.value.what == pickle_value::kind::none,
-                           search.finds_in(one.value));
-            continue;
-        }
-        file_tensor const tensor = archive.tensor(one.value, "tensor '" + one.key + "'");
-        auto const [known, is_new] = views.try_emplace(
-            std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
-                       to_string(tensor.elements.strides)),
-            one.key);
-        if (is_new || element_count(tensor.shape) == 0)
-            all.add(one.key, tensor);
-        else
-            all.add_alias(one.key, known->second);
-    }
 }
 
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
@@ -194,12 +160,188 @@ inline std::vector<saved_object> objects_in(file_store const& files,
         torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
         for (named_value const& one : values_in(archive, *file)) {
             std::string const key = one.key.empty() ? path.stem().string() : one.key;
-            if (keys.contains(key) && !archive.is_tensor(one.value))
+            if (keys.contains(key) && !archive.is_tensor(one.value) &&
+                !archive.is_part(one.value))
                 all.push_back(object_of(archive, one.value, *file, key));
         }
     }
     return all;
 }
+
+/// What is known of a DTensor from the files that were added.
+struct spread_tensor {
+    distribution spread;
+    std::filesystem::path first_file;
+    std::map<holder_t, std::filesystem::path> files{}; ///< by places on the mesh
+    std::set<holder_t> parts{};                        ///< places of boxes that differ
+    index_t elements = 0;                              ///< of these boxes
+};
+
+/// The place whose box is that of `place`: the first one along the mesh axes that replicate.
+inline holder_t place_of_box(distribution const& spread, holder_t place) {
+    index_vector at = spread.ranks().coordinates_of(place);
+    for (std::size_t i = 0; i < at.size(); ++i)
+        at[i] = spread.placements()[i].cuts() ? at[i] : 0;
+    return spread.ranks().rank_at(at);
+}
+
+/// `tp=1 dp=0`.
+inline std::string place_text(mesh const& ranks, holder_t place) {
+    index_vector const at = ranks.coordinates_of(place);
+    std::string text;
+    for (std::size_t i = 0; i < at.size(); ++i)
+        text += (i == 0 ? "" : " ") + std::string(ranks.axes()[i].name()) + "=" +
+                std::to_string(at[i]);
+    return text;
+}
+
+/// Which part of a tensor no file has; nothing for a whole one.
+inline std::string lacking_part(spread_tensor const& tensor) {
+    distribution const& spread = tensor.spread;
+    if (tensor.elements == element_count(spread.shape()))
+        return {};
+    constexpr holder_t most_places = 1 << 20;
+    std::string lacking;
+    for (holder_t place = 0; place < std::min(spread.ranks().rank_count(), most_places); ++place)
+        if (!tensor.parts.contains(place_of_box(spread, place)) &&
+            element_count(spread.region(place)->shape) > 0) {
+            lacking = words("that of ", place_text(spread.ranks(), place), " is ",
+                            *spread.region(place), " and is not there");
+            break;
+        }
+    return words("is a DTensor ", spread, ", of which ", counted(tensor.parts.size(), "part"),
+                 tensor.parts.size() == 1 ? " is" : " are", " in ",
+                 counted(tensor.files.size(), "file"), "; ", lacking,
+                 "; give a directory with the files of all ranks");
+}
+
+/// Adds files of torch.save: one, those of an index, or those of ranks, which have parts of
+/// tensors, and of what is no DTensor a copy each.
+class torch_files {
+public:
+    torch_files(std::shared_ptr<file_store const> files, std::filesystem::path const& path,
+                bool are_of_ranks = false)
+        : files_(files), all_(std::move(files), "torch_save", path), are_of_ranks_(are_of_ranks) {}
+
+    file_store const& files() const { return *files_; }
+
+    void warn(std::string text) { all_.warn(std::move(text)); }
+
+    /// Adds what a file has, but for the tensors that `elsewhere`, of the names of all, returns.
+    void add(std::filesystem::path const& path,
+             std::function<key_set(index_keys)> const& elsewhere = {}) {
+        auto const file = files_->open(path);
+        std::uint64_t const bytes = file->facts().bytes;
+        check_is_archive(*file, bytes, path.string());
+        torch_archive const archive(*file, path.string(), {0, bytes});
+        all_.begin_file(path);
+        path_ = path;
+        views_.clear();
+        auto const values = values_with_names(archive, *file);
+        key_set const left_out = elsewhere ? elsewhere(tensors_of(archive, values)) : key_set();
+        tensor_search search(archive);
+        for (named_value const& one : values)
+            if (archive.is_part(one.value))
+                add_part(archive, one);
+            else if (!archive.is_tensor(one.value))
+                add_object(one, search);
+            else if (!left_out.contains(one.key))
+                add_tensor(one.key, archive.tensor(one.value, "tensor '" + one.key + "'"));
+        paths_.push_back(path);
+    }
+
+    /// What was added, with the values that are no tensors.
+    opened_checkpoint take() {
+        opened_checkpoint opened = all_.take();
+        for (auto const& [key, tensor] : spread_)
+            if (std::string text = lacking_part(tensor); !text.empty())
+                opened.incomplete.emplace(key, std::move(text));
+        opened.read_objects = [files = std::move(files_), paths = std::move(paths_)](
+                                  key_set const& keys) { return objects_in(*files, paths, keys); };
+        return opened;
+    }
+
+private:
+    /// A value that is the whole file is named after it.
+    std::vector<named_value> values_with_names(torch_archive const& archive,
+                                               file_store::file const& file) const {
+        std::vector<named_value> values = values_in(archive, file);
+        for (named_value& one : values)
+            if (one.key.empty())
+                one.key = path_.stem().string();
+        return values;
+    }
+
+    static index_keys tensors_of(torch_archive const& archive,
+                                 std::vector<named_value> const& values) {
+        index_keys names;
+        for (named_value const& one : values)
+            if (archive.is_tensor(one.value))
+                names.push_back(one.key);
+        return names;
+    }
+
+    void add_part(torch_archive const& archive, named_value const& one) {
+        std::string const what = "tensor '" + one.key + "'";
+        torch_part const part = archive.part(one.value, what);
+        if (!part.place)
+            return;
+        spread_tensor& known =
+            spread_.try_emplace(one.key, spread_tensor{part.spread, path_}).first->second;
+        check_same(known, part, one.key);
+        file_tensor const local = archive.tensor(part.local, what);
+        box const region = *part.spread.region(*part.place);
+        if (local.shape != region.shape)
+            fail(errc::corrupt_file, path_.string(), ": ", what, ": the part has the shape ",
+                 local.shape, ", and ", part.spread, " gives ",
+                 place_text(part.spread.ranks(), *part.place), " the shape ", region.shape);
+        if (known.parts.insert(place_of_box(part.spread, *part.place)).second) {
+            all_.add_part(one.key, part.spread.shape(), region, local);
+            known.elements += element_count(region.shape);
+        }
+    }
+
+    void check_same(spread_tensor& known, torch_part const& part, std::string const& key) const {
+        if (known.spread != part.spread)
+            fail(errc::corrupt_file, path_.string(), " and ", known.first_file.string(),
+                 ": tensor '", key, "': it is ", part.spread, " in the former and ", known.spread,
+                 " in the latter");
+        auto const [other, is_new] = known.files.emplace(*part.place, path_);
+        if (!is_new)
+            fail(errc::corrupt_file, path_.string(), " and ", other->second.string(),
+                 ": tensor '", key, "': both are of the rank at ",
+                 place_text(part.spread.ranks(), *part.place));
+    }
+
+    void add_object(named_value const& one, tensor_search& search) {
+        if (!are_of_ranks_ || objects_.insert(one.key).second)
+            all_.add_object(one.key, one.value.what == pickle_value::kind::none,
+                            search.finds_in(one.value));
+    }
+
+    void add_tensor(std::string const& key, file_tensor const& tensor) {
+        if (are_of_ranks_)
+            return all_.add_part(key, tensor.shape, whole(tensor.shape), tensor);
+        auto const [known, is_new] = views_.try_emplace(
+            std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
+                       to_string(tensor.elements.strides)),
+            key);
+        if (is_new || element_count(tensor.shape) == 0)
+            all_.add(key, tensor);
+        else
+            all_.add_alias(key, known->second);
+    }
+
+    std::shared_ptr<file_store const> files_;
+    whole_tensors all_;
+    bool are_of_ranks_;
+    std::filesystem::path path_; ///< of the last file
+    std::vector<std::filesystem::path> paths_;
+    std::map<std::string, spread_tensor> spread_;
+    std::set<std::string> objects_; ///< of ranks: those of the first one count
+    /// Of tensors that are one view of one storage of the last file, the first.
+    std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views_;
+};
 
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                                     std::filesystem::path const& path) {
@@ -210,42 +352,46 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                  "what ranks have in common", is_tensor));
 }
 
-/// What was put together, with the values of its files that are no tensors.
-inline opened_checkpoint take_with_objects(whole_tensors all,
-                                           std::shared_ptr<file_store const> files,
-                                           std::vector<std::filesystem::path> paths) {
-    opened_checkpoint opened = all.take();
-    opened.read_objects = [files = std::move(files), paths = std::move(paths)](
-                              key_set const& keys) { return objects_in(*files, paths, keys); };
-    return opened;
-}
-
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path) {
-    whole_tensors all(files, "torch_save", path);
-    add_torch_file(all, path);
-    return take_with_objects(std::move(all), std::move(files), {path});
+    torch_files all(std::move(files), path);
+    all.add(path);
+    return all.take();
+}
+
+RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& directory,
+                                                std::vector<std::filesystem::path> const& paths) {
+    torch_files all(std::move(files), directory, true);
+    for (std::filesystem::path const& path : paths)
+        all.add(path);
+    return all.take();
+}
+
+RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path const& path) {
+    auto const file = files.open(path);
+    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
+    return std::ranges::any_of(values_in(archive, *file), [&](named_value const& one) {
+        return archive.is_part(one.value);
+    });
 }
 
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& index,
                                                 bool is_strict) {
-    whole_tensors all(files, "torch_save", index.parent_path());
-    std::vector<std::filesystem::path> paths;
     followed_index const followed{
-        index, parse_hf_index(read_text_file(all.files(), index), index.string()), is_strict};
+        index, parse_hf_index(read_text_file(*files, index), index.string()), is_strict};
+    torch_files all(std::move(files), index.parent_path());
     for (auto const& [file, keys] : keys_by_file(followed.listed)) {
         std::filesystem::path const path = index.parent_path() / file;
         if (all.files().find(path) != file_store::kind::file)
             fail(errc::missing_file, index.string(), ": '", keys.front(), "' is listed in ", file,
                  ", but there is no such file");
-        add_torch_file(all, path, [&](index_keys names) {
+        all.add(path, [&](index_keys names) {
             return keys_elsewhere(all, followed, file, keys, std::move(names));
         });
-        paths.push_back(path);
     }
-    opened_checkpoint opened =
-        take_with_objects(std::move(all), std::move(files), std::move(paths));
+    opened_checkpoint opened = all.take();
     opened.metadata.indexes = {index.filename().string()};
     return opened;
 }
