@@ -8,8 +8,8 @@
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/fused_text.hpp>
-#include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/impl/tensor_union.ipp>
+#include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/safetensors.hpp>

@@ -95,7 +95,8 @@ inline std::string hint_of_arrays(file_store const& files, std::filesystem::path
                                   std::vector<std::filesystem::path> const& all) {
     std::vector<std::filesystem::path> places{directory};
     places.insert(places.end(), all.begin(),
-                  all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most_hint_entries)));
+                  all.begin() +
+                      static_cast<std::ptrdiff_t>(std::min(all.size(), most_hint_entries)));
     for (std::filesystem::path const& place : places)
         for (auto const& [mark, what] : array_libraries)
             if (files.find(place / mark) != file_store::kind::nothing)

@@ -78,8 +78,8 @@ inline hf_index add_index(checkpoint_reader& reader, std::filesystem::path const
     std::uint64_t bytes = 0;
     for (auto const& [file, keys] : files) {
         safetensors_header header = reader.open(path.parent_path() / file, part);
-        key_set const elsewhere = keys_elsewhere(
-            reader, path, file, compare_with_index(index, keys, keys_in(header)));
+        key_set const elsewhere =
+            keys_elsewhere(reader, path, file, compare_with_index(index, keys, keys_in(header)));
         for (safetensors_entry const& entry : header.tensors)
             bytes += elsewhere.contains(entry.name) ? 0 : entry.end - entry.begin;
         reader.add_whole(std::move(header), part, elsewhere);

@@ -207,8 +207,8 @@ RESHARD_DECL void whole_tensors::add_part(std::string const& key, index_vector c
     checkpoint_tensor& added = result_.tensors[known->second];
     if (added.dtype != tensor.dtype || index_vector(added.shape) != shape)
         fail(errc::corrupt_file, result_.files.back().path.string(), " and ",
-             result_.files[added.shards.front().file].path.string(), ": tensor '", key,
-             "': it is ", tensor.dtype, " ", shape, " in the former and ", added.dtype, " ",
+             result_.files[added.shards.front().file].path.string(), ": tensor '", key, "': it is ",
+             tensor.dtype, " ", shape, " in the former and ", added.dtype, " ",
              index_vector(added.shape), " in the latter");
     add_shard(added, tensor).region = packed_box(region);
 }

@@ -6,7 +6,7 @@
 #include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
-#include <reshard/format/impl/part_names.ipp>
+#include <reshard/format/impl/found_files.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
@@ -87,40 +87,6 @@ inline constexpr checkpoint_format formats_of_directories[] = {
     {"torch_save", "diffusion_pytorch_model.bin", open_torch_file},
 };
 
-/// The indexes of a directory that list files of that ending, of whatever stem and variant; without
-/// those of a Unified Checkpoint, which are parts of one. Sorted names.
-inline std::vector<std::string> indexes_in(file_store const& files,
-                                           std::filesystem::path const& directory,
-                                           std::string_view ending) {
-    std::vector<std::string> names;
-    for (std::filesystem::path const& path : files.list(directory))
-        if (std::string const name = path.filename().string();
-            ending_in_index(name) == ending && name != master_index_name &&
-            name != optimizer_index_name && files.find(path) == file_store::kind::file)
-            names.push_back(name);
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
-/// The only one of these, if there is one.
-///
-/// \throws error with errc::unsupported where there are several; it names them
-inline std::optional<std::filesystem::path> only_index(file_store const& files,
-                                                       std::filesystem::path const& directory,
-                                                       std::string_view ending) {
-    auto const names = indexes_in(files, directory, ending);
-    if (names.empty())
-        return std::nullopt;
-    if (names.size() == 1)
-        return directory / names.front();
-    std::string all;
-    for (std::string const& name : names)
-        all += (all.empty() ? "" : ", ") + name;
-    fail(errc::unsupported, directory.string(), ": there are ", names.size(), " indexes, ", all,
-         ", and each lists the files of a model; give the one that is wanted, such as ",
-         (directory / names.front()).string());
-}
-
 /// The formats of directories with an index of any name.
 inline constexpr std::pair<std::string_view, std::string_view> formats_of_indexes[] = {
     {"huggingface", ".safetensors"},
@@ -148,20 +114,6 @@ RESHARD_DECL std::vector<std::string> names_of_read_formats() {
 /// True for a format of safetensors files.
 inline bool is_safetensors(std::string_view format) { return format.ends_with("safetensors"); }
 
-/// True for files that trainers keep beside a checkpoint: their arguments, and the states of a
-/// learning rate's schedule, a loss's scale and generators of random numbers, of each rank or of
-/// one. They have endings of files with tensors.
-///
-/// \par Source the trainers of PaddleNLP and of Hugging Face
-inline bool is_trainer_file(std::string_view name) {
-    constexpr std::string_view known[] = {"training_args.bin", "scheduler.pdparams",
-                                          "scaler.pdparams",   "scheduler.pt",
-                                          "scaler.pt",         "rng_state.pth"};
-    constexpr std::string_view of_ranks = "rng_state_";
-    return std::ranges::find(known, name) != std::end(known) ||
-           (name.starts_with(of_ranks) && name.ends_with(".pth"));
-}
-
 RESHARD_DECL bool may_hold_tensors(std::string_view name) {
     if (is_trainer_file(name))
         return false;
@@ -174,41 +126,6 @@ RESHARD_DECL bool may_hold_tensors(std::string_view name) {
            name.ends_with(dcp_metadata_name) || // and those of PaddlePaddle, 0.metadata
            std::any_of(std::begin(endings), std::end(endings),
                        [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
-/// The same; false for a file that is none of torch, or cannot be read.
-inline bool has_parts_in(file_store const& files, std::filesystem::path const& path) {
-    try {
-        return has_torch_parts(files, path);
-    } catch (error const&) {
-        return false;
-    }
-}
-
-/// The files of ranks in a directory that say themselves which parts of tensors they have: DTensors
-/// of torch.save; those of the model if there are others too. None where there are none.
-inline std::vector<std::filesystem::path> find_torch_ranks(file_store const& files,
-                                                           std::filesystem::path const& directory) {
-    auto const all = files.list(directory);
-    std::set<std::string> known;
-    std::vector<std::filesystem::path> found;
-    for (std::filesystem::path const& path : all) {
-        auto const part = part_of(path);
-        bool const is_torch =
-            std::ranges::any_of(formats_of_files, [&](checkpoint_format const& format) {
-                return format.open == open_torch_file && path.extension() == format.file;
-            });
-        bool const is_model = path.filename().string().starts_with("model");
-        if (!is_torch || !part || !part->is_of_ranks || is_trainer_file(path.filename().string()) ||
-            (!found.empty() && !is_model) || !known.insert(part->pattern).second)
-            continue;
-        auto const parts = parts_with(path, all);
-        if (std::ranges::any_of(parts, [&](auto const& one) { return has_parts_in(files, one); }))
-            found = parts;
-        if (!found.empty() && is_model)
-            break;
-    }
-    return found;
 }
 
 /// What a path seems to be, without a look into its files, and by what.
@@ -277,17 +194,15 @@ RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
         return files.find(directory / (is_megatron ? dcp_metadata_name : format.file)) !=
                file_store::kind::nothing;
     });
-    return has_mark ||
-           (files.find(directory) == file_store::kind::directory &&
-            (is_deepspeed_universal(files, directory) || find_paddle_metadata(files, directory) ||
-             has_index(files, directory)));
+    return has_mark || (files.find(directory) == file_store::kind::directory &&
+                        (is_deepspeed_universal(files, directory) ||
+                         find_paddle_metadata(files, directory) || has_index(files, directory)));
 }
 
 /// Opens a directory by its file; nothing for one of safetensors files.
 inline std::optional<opened_checkpoint> open_as(checkpoint_format const& format,
                                                 std::shared_ptr<file_store const> files,
-                                                std::filesystem::path const& file,
-                                                bool is_strict) {
+                                                std::filesystem::path const& file, bool is_strict) {
     if (format.file == torch_index_name)
         return open_torch_index(std::move(files), file, is_strict);
     return format.open ? std::optional(format.open(std::move(files), file)) : std::nullopt;
@@ -372,12 +287,13 @@ inline std::optional<std::filesystem::path> find_torch_index(file_store const& f
     if (!from.empty() && from != "torch_save")
         return std::nullopt;
     if (files.find(path) == file_store::kind::file)
-        return ending_in_index(path.filename().string()) == ".bin" ? std::optional(in_directory(path))
-                                                                   : std::nullopt;
-    if (from.empty() && !indexes_in(files, path, ".safetensors").empty())
+        return ending_in_index(path.filename().string()) == ".bin"
+                   ? std::optional(in_directory(path))
+                   : std::nullopt;
+    bool const is_directory = files.find(path) == file_store::kind::directory;
+    if (!is_directory || (from.empty() && !indexes_in(files, path, ".safetensors").empty()))
         return std::nullopt;
-    return files.find(path) == file_store::kind::directory ? only_index(files, path, ".bin")
-                                                           : std::nullopt;
+    return only_index(files, path, ".bin");
 }
 
 /// Opens what is at `path`, where it is no safetensors files.

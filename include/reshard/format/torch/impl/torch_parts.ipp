@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -102,8 +105,8 @@ private:
         if (!names)
             names = values_.find_member(mesh_value, "mesh_dim_names", what_);
         bool const has_names = names && names->what != pickle_value::kind::none;
-        auto const known = has_names ? values_.elements(*names, what_)
-                                     : std::span<pickle_value const>();
+        auto const known =
+            has_names ? values_.elements(*names, what_) : std::span<pickle_value const>();
         std::vector<mesh_axis> axes;
         for (std::size_t i = 0; i < extents.size(); ++i)
             axes.emplace_back(i < known.size() ? std::string(values_.text(known[i], what_))
@@ -120,8 +123,8 @@ private:
             torch_extents(values_, at, what_ + ": the coordinates of the rank");
         index_vector const extents = ranks.shape();
         if (coordinates.size() != extents.size())
-            refuse(words("the rank is at ", coordinates, ", and the mesh has the extents ",
-                         extents));
+            refuse(
+                words("the rank is at ", coordinates, ", and the mesh has the extents ", extents));
         for (std::size_t i = 0; i < extents.size(); ++i)
             if (coordinates[i] >= extents[i])
                 refuse(words("the rank is at ", coordinates, ", outside the mesh ", ranks));
@@ -204,8 +207,54 @@ private:
     std::string what_;
 };
 
-RESHARD_DECL std::optional<pickle_value>
-torch_archive::members_of_part(pickle_value value) const {
+/// What is known of a DTensor from the files that were added.
+struct spread_tensor {
+    distribution spread;
+    std::filesystem::path first_file;
+    std::map<holder_t, std::filesystem::path> files{}; ///< by places on the mesh
+    std::set<holder_t> parts{};                        ///< places of boxes that differ
+    index_t elements = 0;                              ///< of these boxes
+};
+
+/// The place whose box is that of `place`: the first one along the mesh axes that replicate.
+inline holder_t place_of_box(distribution const& spread, holder_t place) {
+    index_vector at = spread.ranks().coordinates_of(place);
+    for (std::size_t i = 0; i < at.size(); ++i)
+        at[i] = spread.placements()[i].cuts() ? at[i] : 0;
+    return spread.ranks().rank_at(at);
+}
+
+/// `tp=1 dp=0`.
+inline std::string place_text(mesh const& ranks, holder_t place) {
+    index_vector const at = ranks.coordinates_of(place);
+    std::string text;
+    for (std::size_t i = 0; i < at.size(); ++i)
+        text +=
+            (i == 0 ? "" : " ") + std::string(ranks.axes()[i].name()) + "=" + std::to_string(at[i]);
+    return text;
+}
+
+/// Which part of a tensor no file has; nothing for a whole one.
+inline std::string lacking_part(spread_tensor const& tensor) {
+    distribution const& spread = tensor.spread;
+    if (tensor.elements == element_count(spread.shape()))
+        return {};
+    constexpr holder_t most_places = 1 << 20;
+    std::string lacking;
+    for (holder_t place = 0; place < std::min(spread.ranks().rank_count(), most_places); ++place)
+        if (!tensor.parts.contains(place_of_box(spread, place)) &&
+            element_count(spread.region(place)->shape) > 0) {
+            lacking = words("that of ", place_text(spread.ranks(), place), " is ",
+                            *spread.region(place), " and is not there");
+            break;
+        }
+    return words("is a DTensor ", spread, ", of which ", counted(tensor.parts.size(), "part"),
+                 tensor.parts.size() == 1 ? " is" : " are", " in ",
+                 counted(tensor.files.size(), "file"), "; ", lacking,
+                 "; give a directory with the files of all ranks");
+}
+
+RESHARD_DECL std::optional<pickle_value> torch_archive::members_of_part(pickle_value value) const {
     pickle const& all = *values_;
     constexpr int most = 8; // parameters of parameters
     for (int depth = 0; depth < most && value.what == pickle_value::kind::object; ++depth) {
@@ -237,8 +286,8 @@ RESHARD_DECL bool torch_archive::is_part(pickle_value value) const {
 
 RESHARD_DECL torch_part torch_archive::part(pickle_value value, std::string const& what) const {
     pickle_value const members = *members_of_part(value);
-    return part_reader(*this, what).read(values_->at(members, "_local_tensor", what),
-                                         values_->at(members, "_spec", what));
+    return part_reader(*this, what)
+        .read(values_->at(members, "_local_tensor", what), values_->at(members, "_spec", what));
 }
 
 } // namespace reshard::detail

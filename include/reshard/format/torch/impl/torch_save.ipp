@@ -49,10 +49,9 @@ inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
 
 inline std::vector<named_value> values_in(torch_archive const& archive,
                                           file_store::file const& file) {
-    return named_values(archive.values(), file,
-                        [&](pickle_value value) {
-                            return archive.is_tensor(value) || archive.is_part(value);
-                        });
+    return named_values(archive.values(), file, [&](pickle_value value) {
+        return archive.is_tensor(value) || archive.is_part(value);
+    });
 }
 
 /// Looks for tensors within values that are no tensors themselves: in a deque, in a set, or in the
@@ -135,8 +134,8 @@ struct followed_index {
 /// The tensors of a file of an index that are read from other files.
 ///
 /// \throws error as `check_difference`
-key_set keys_elsewhere(auto& all, followed_index const& index,
-                              std::string_view file, index_keys const& keys, index_keys names) {
+key_set keys_elsewhere(auto& all, followed_index const& index, std::string_view file,
+                       index_keys const& keys, index_keys names) {
     index_difference found = compare_with_index(index.listed, keys, std::move(names));
     found.unlisted.clear(); // names of tensors that are listed under others
     check_difference(found, index.path.string(), file, index.is_strict);
@@ -155,64 +154,18 @@ inline std::vector<saved_object> objects_in(file_store const& files,
                                             std::vector<std::filesystem::path> const& paths,
                                             key_set const& keys) {
     std::vector<saved_object> all;
+    key_set known; // of ranks, the first one's count
     for (std::filesystem::path const& path : paths) {
         auto const file = files.open(path);
         torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
         for (named_value const& one : values_in(archive, *file)) {
             std::string const key = one.key.empty() ? path.stem().string() : one.key;
-            if (keys.contains(key) && !archive.is_tensor(one.value) &&
+            if (keys.contains(key) && !known.contains(key) && !archive.is_tensor(one.value) &&
                 !archive.is_part(one.value))
-                all.push_back(object_of(archive, one.value, *file, key));
+                all.push_back(object_of(archive, one.value, *file, *known.insert(key).first));
         }
     }
     return all;
-}
-
-/// What is known of a DTensor from the files that were added.
-struct spread_tensor {
-    distribution spread;
-    std::filesystem::path first_file;
-    std::map<holder_t, std::filesystem::path> files{}; ///< by places on the mesh
-    std::set<holder_t> parts{};                        ///< places of boxes that differ
-    index_t elements = 0;                              ///< of these boxes
-};
-
-/// The place whose box is that of `place`: the first one along the mesh axes that replicate.
-inline holder_t place_of_box(distribution const& spread, holder_t place) {
-    index_vector at = spread.ranks().coordinates_of(place);
-    for (std::size_t i = 0; i < at.size(); ++i)
-        at[i] = spread.placements()[i].cuts() ? at[i] : 0;
-    return spread.ranks().rank_at(at);
-}
-
-/// `tp=1 dp=0`.
-inline std::string place_text(mesh const& ranks, holder_t place) {
-    index_vector const at = ranks.coordinates_of(place);
-    std::string text;
-    for (std::size_t i = 0; i < at.size(); ++i)
-        text += (i == 0 ? "" : " ") + std::string(ranks.axes()[i].name()) + "=" +
-                std::to_string(at[i]);
-    return text;
-}
-
-/// Which part of a tensor no file has; nothing for a whole one.
-inline std::string lacking_part(spread_tensor const& tensor) {
-    distribution const& spread = tensor.spread;
-    if (tensor.elements == element_count(spread.shape()))
-        return {};
-    constexpr holder_t most_places = 1 << 20;
-    std::string lacking;
-    for (holder_t place = 0; place < std::min(spread.ranks().rank_count(), most_places); ++place)
-        if (!tensor.parts.contains(place_of_box(spread, place)) &&
-            element_count(spread.region(place)->shape) > 0) {
-            lacking = words("that of ", place_text(spread.ranks(), place), " is ",
-                            *spread.region(place), " and is not there");
-            break;
-        }
-    return words("is a DTensor ", spread, ", of which ", counted(tensor.parts.size(), "part"),
-                 tensor.parts.size() == 1 ? " is" : " are", " in ",
-                 counted(tensor.files.size(), "file"), "; ", lacking,
-                 "; give a directory with the files of all ranks");
 }
 
 /// Adds files of torch.save: one, those of an index, or those of ranks, which have parts of
@@ -252,9 +205,14 @@ public:
 
     /// What was added, with the values that are no tensors.
     opened_checkpoint take() {
+        if (are_of_ranks_ && !objects_.empty())
+            warn(paths_.front().string() + ": values that are no tensors are those of this file, "
+                                           "not of the files of other ranks");
         opened_checkpoint opened = all_.take();
         for (auto const& [key, tensor] : spread_)
-            if (std::string text = lacking_part(tensor); !text.empty())
+            if (tensor.parts.empty())
+                add_unread(opened.metadata, key);
+            else if (std::string text = lacking_part(tensor); !text.empty())
                 opened.incomplete.emplace(key, std::move(text));
         opened.read_objects = [files = std::move(files_), paths = std::move(paths_)](
                                   key_set const& keys) { return objects_in(*files, paths, keys); };
@@ -262,6 +220,13 @@ public:
     }
 
 private:
+    static void add_unread(checkpoint_metadata& opened, std::string const& key) {
+        opened.unread.push_back("tensor '" + key + "'");
+        opened.unread_keys.push_back(key);
+        opened.unread_reason = "are DTensors of which no file here has a part; give a directory "
+                               "with the files of all ranks";
+    }
+
     /// A value that is the whole file is named after it.
     std::vector<named_value> values_with_names(torch_archive const& archive,
                                                file_store::file const& file) const {
@@ -284,10 +249,10 @@ private:
     void add_part(torch_archive const& archive, named_value const& one) {
         std::string const what = "tensor '" + one.key + "'";
         torch_part const part = archive.part(one.value, what);
-        if (!part.place)
-            return;
         spread_tensor& known =
             spread_.try_emplace(one.key, spread_tensor{part.spread, path_}).first->second;
+        if (!part.place)
+            return;
         check_same(known, part, one.key);
         file_tensor const local = archive.tensor(part.local, what);
         box const region = *part.spread.region(*part.place);
@@ -308,9 +273,8 @@ private:
                  " in the latter");
         auto const [other, is_new] = known.files.emplace(*part.place, path_);
         if (!is_new)
-            fail(errc::corrupt_file, path_.string(), " and ", other->second.string(),
-                 ": tensor '", key, "': both are of the rank at ",
-                 place_text(part.spread.ranks(), *part.place));
+            fail(errc::corrupt_file, path_.string(), " and ", other->second.string(), ": tensor '",
+                 key, "': both are of the rank at ", place_text(part.spread.ranks(), *part.place));
     }
 
     void add_object(named_value const& one, tensor_search& search) {
@@ -371,9 +335,8 @@ RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const
 RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path const& path) {
     auto const file = files.open(path);
     torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-    return std::ranges::any_of(values_in(archive, *file), [&](named_value const& one) {
-        return archive.is_part(one.value);
-    });
+    return std::ranges::any_of(values_in(archive, *file),
+                               [&](named_value const& one) { return archive.is_part(one.value); });
 }
 
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
