@@ -28,7 +28,7 @@ copied() {
     for file in "$2/$3"*; do
         mv "$file" "$2/$4${file#"$2/$3"}"
     done
-    sed -i "s/$3/$4/" "$2"/*.index*.json
+    sed -i "s/\"$3-/\"$4-/" "$2"/*.index*.json
 }
 
 # An index has any stem, and a variant before or after its ending.
@@ -45,7 +45,7 @@ succeeds 3 convert "$index.json" converted --verify
 equal converted "$hf/two_files"
 [ -e converted/config.json ] || report "files beside an index are not carried"
 [ -z "$(find converted -name '*index*')" ] || report "the index of the source is carried"
-succeeds 1 check --source "$index.json" --target diffusers --rename 'a=a'
+succeeds 1 plan --source "$index.json" --target diffusers
 cp "$index.json" diffusers/model.safetensors.index.bf16.json
 refuses 3 "^diffusers: there are 2 indexes, model.safetensors.index.bf16.json, unet.safetensors.fp16.index.json, and each lists the files of a model; give the one that is wanted, such as diffusers/model.safetensors.index.bf16.json$" \
     convert diffusers out/x
@@ -63,7 +63,7 @@ cp bins/model.bin.index.fp16.json bins/model.bin.index.bf16.json
 refuses 3 "^bins: there are 2 indexes, model.bin.index.bf16.json, model.bin.index.fp16.json, " convert bins out/x
 cp diffusers/*.safetensors "$index.json" bins
 succeeds 1 inspect bins
-warns "bf16.json|may have tensors of their own, and are not read"
+warns "may have tensors of their own, and are not read"
 grep -q huggingface output || report "safetensors files do not come before those of torch.save"
 refuses 3 "there are 2 indexes, model.bin" inspect bins --from torch_save
 
@@ -134,9 +134,9 @@ cp lora/adapter_config.json lora_bin
 equal lora wanted.safetensors
 equal lora_bin lora_bin/adapter_model.bin
 succeeds 3 convert lora adapted
+warns "^note: adapter_config.json was copied; PEFT looks for the tensors beside it in adapter_model.safetensors"
 equal adapted wanted.safetensors
 cmp -s lora/adapter_config.json adapted/adapter_config.json || report "adapter_config.json is not carried"
-warns "^note: adapter_config.json was copied; PEFT looks for the tensors beside it in adapter_model.safetensors"
 cp overlay/over.safetensors lora/model.safetensors
 succeeds 1 inspect lora
 warns "'adapter_model.safetensors' may have tensors of its own, and is not read"

@@ -126,7 +126,7 @@ inspects_part() {
 layout="files of ranks that do not say which parts of the tensors they have are read with --source-layout FILE, which says it"
 part=$formats/unified/single_files/model.safetensors
 for names in "consolidated.00.pth consolidated.01.pth" "model_rank0.pt model_rank1.pt" "tp_0.ckpt tp_1.ckpt" \
-    "model_state.tp00_pp00.pdparams model_state.tp01_pp00.pdparams" "mp_rank_00_x.pt mp_rank_01_x.pt" \
+    "model_state.tp00_pp00.pdparams model_state.tp01_pp00.pdparams" "x_mp_rank_00.pt x_mp_rank_01.pt" \
     "model_world_size_2_rank_0.pt model_world_size_2_rank_1.pt" \
     "model-rank-0-part-0.safetensors model-rank-1-part-0.safetensors" \
     "w_pp-rank-0-of-1_tp-rank-0-of-2.safetensors w_pp-rank-0-of-1_tp-rank-1-of-2.safetensors"; do

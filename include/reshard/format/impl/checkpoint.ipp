@@ -118,7 +118,8 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
     });
     if (!of_ranks.empty())
         return "this is a checkpoint of DeepSpeed for its own ranks, with " + of_ranks +
-               ", which is not read; make a Universal Checkpoint of it with ds_to_universal.py";
+               "; make a Universal Checkpoint of it with ds_to_universal.py, or say with "
+               "--source-layout FILE which parts of the tensors the files have";
     std::string stem;
     std::string const parts = names_among(all, [&](std::string_view name) {
         std::string const part = name.ends_with(".bin") ? part_of_index(name) : "";

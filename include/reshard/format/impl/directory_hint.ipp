@@ -56,7 +56,8 @@ inline std::string hint_of_parts(file_store const& files, std::filesystem::path 
     for (std::filesystem::path const& path : all) {
         auto const parts = parts_with(path, all);
         bool const is_directory = files.find(path) == file_store::kind::directory;
-        if (parts.empty() || (!is_directory && !may_hold_tensors(path.filename().string())))
+        if (parts.empty() || !(is_directory ? part_of(path)->is_certain
+                                            : may_hold_tensors(path.filename().string())))
             continue;
         std::string const names =
             first_and_more("'" + path.filename().string() + "'", parts.size());
