@@ -76,7 +76,7 @@ refuses 2 "'model.\*\*' is to become 'x'; \*\* stands once on each side, for the
 refuses 2 "stands once on each side" convert "$training" out/x --rename '**.**=**'
 refuses 2 "'model.1.weight' is to become 'x.weight', and so is 'model.0.weight'" \
     convert "$training" out/x --rename model.0.weight=x.weight --rename 'model.1.**=x.**'
-refuses 2 "^two.json: --from, --only and --without are for checkpoints, and this is a layout$" \
+refuses 2 "^two.json: --from, --only, --without and --source-layout are for checkpoints, and this is a layout$" \
     plan --source two.json --target two.json --only x
 # What is named counts before what matches.
 succeeds 1 convert "$training" named --only 'model.**' --rename 'model.**=**' --rename model.1.weight=last
