@@ -29,6 +29,7 @@
 #include <reshard/format/impl/planned_files.ipp>
 #include <reshard/format/impl/rank_file_names.ipp>
 #include <reshard/format/impl/rank_files.ipp>
+#include <reshard/format/impl/rank_placement.ipp>
 #include <reshard/format/impl/row_major_files.ipp>
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
