@@ -140,19 +140,28 @@ bool is_around(std::string_view key, name_around const& text) {
            key.ends_with(text.behind);
 }
 
-/// The tensor that a key is the state of, which it follows in programs; nothing for any other key.
+/// What state the tensors of a source have, by its conventions.
+using state_kinds = std::vector<aoa::state_suffix>;
+
+state_kinds states_in(catalog const& source) {
+    return aoa::detail::with_conventions(aoa::default_state_suffixes(), source, nullptr);
+}
+
+/// Whether a key is the state of a tensor that it follows in programs.
 ///
-/// \param is_there of a key
-std::optional<std::string_view> followed_by(std::string_view key, auto&& is_there) {
-    static auto const suffixes = aoa::default_state_suffixes();
-    std::string_view const parameter = aoa::detail::parameter_of(key, suffixes);
-    return parameter != key && is_there(parameter) ? std::optional(parameter) : std::nullopt;
+/// \param is_meant of the key of such a tensor
+bool is_followed(std::string_view key, state_kinds const& states, auto&& is_meant) {
+    return aoa::detail::any_parameter(key, states,
+                                      [&](std::string_view parameter, aoa::state_suffix const&) {
+                                          return is_meant(parameter);
+                                      });
 }
 
 /// Adds a rename for each key of the source that has the form of one with `**`, and that no other
 /// renames.
 void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& rename,
-                            std::set<std::string, std::less<>> const& keys) {
+                            std::set<std::string, std::less<>> const& keys,
+                            state_kinds const& states) {
     auto const from = around_anything(rename.first, rename);
     auto const to = around_anything(rename.second, rename);
     std::set<std::string_view> known;
@@ -167,9 +176,9 @@ void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& re
         std::string_view const same =
             key.substr(from.before.size(), key.size() - from.before.size() - from.behind.size());
         std::string renamed = detail::words(to.before, same, to.behind);
-        auto const parameter =
-            followed_by(key, [&](std::string_view one) { return keys.contains(one); });
-        bool const follows = parameter && is_around(*parameter, from);
+        bool const follows = is_followed(key, states, [&](std::string_view parameter) {
+            return keys.contains(parameter) && is_around(parameter, from);
+        });
         if (!known.contains(key) && renamed != key && !follows)
             added.emplace_back(key, std::move(renamed));
     }
@@ -180,14 +189,15 @@ void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& re
 
 /// All renames, those with `**` last: what names a key counts before what matches it.
 std::vector<rename_pair> all_renames(std::vector<std::string> const& texts,
-                                     std::set<std::string, std::less<>> const& keys) {
+                                     std::set<std::string, std::less<>> const& keys,
+                                     state_kinds const& states) {
     std::vector<rename_pair> all, of_patterns;
     for (std::string const& text : texts)
         for (rename_pair& rename : pairs_of(text))
             (rename.first.find(anything) == rename.first.npos ? all : of_patterns)
                 .push_back(std::move(rename));
     for (rename_pair const& rename : of_patterns)
-        add_renames_of_pattern(all, rename, keys);
+        add_renames_of_pattern(all, rename, keys, states);
     return all;
 }
 
@@ -231,7 +241,7 @@ program_source program_of_renames(job_files const& files, catalog const& source,
     std::set<std::string, std::less<>> keys(files.objects.begin(), files.objects.end());
     for (catalog_entry const& entry : source)
         keys.insert(entry.key);
-    std::vector<rename_pair> const renames = all_renames(files.renames, keys);
+    std::vector<rename_pair> const renames = all_renames(files.renames, keys, states_in(source));
     check_independent(renames, keys);
     for (auto const& [from, to] : renames)
         if (source.find(from))
@@ -261,11 +271,12 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
     for (std::string const& text : files.casts)
         casts.push_back(cast_of(text));
     std::string text;
+    state_kinds const states = states_in(yielded);
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
-        bool const is_state = followed_by(entry.key, [&](std::string_view key) {
-                                  return yielded.find(key) != nullptr;
-                              }).has_value();
+        bool const is_state = is_followed(entry.key, states, [&](std::string_view key) {
+            return yielded.find(key) != nullptr;
+        });
         if (!last || !last->dtype || *last->dtype == entry.dtype || is_state)
             continue;
         if (bits(entry.dtype) < 16)
