@@ -151,10 +151,9 @@ state_kinds states_in(catalog const& source) {
 ///
 /// \param is_meant of the key of such a tensor
 bool is_followed(std::string_view key, state_kinds const& states, auto&& is_meant) {
-    return aoa::detail::any_parameter(key, states,
-                                      [&](std::string_view parameter, aoa::state_suffix const&) {
-                                          return is_meant(parameter);
-                                      });
+    return aoa::detail::any_parameter(
+        key, states,
+        [&](std::string_view parameter, aoa::state_suffix const&) { return is_meant(parameter); });
 }
 
 /// Adds a rename for each key of the source that has the form of one with `**`, and that no other
@@ -274,9 +273,8 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
     state_kinds const states = states_in(yielded);
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
-        bool const is_state = is_followed(entry.key, states, [&](std::string_view key) {
-            return yielded.find(key) != nullptr;
-        });
+        bool const is_state = is_followed(
+            entry.key, states, [&](std::string_view key) { return yielded.find(key) != nullptr; });
         if (!last || !last->dtype || *last->dtype == entry.dtype || is_state)
             continue;
         if (bits(entry.dtype) < 16)

@@ -7,6 +7,8 @@
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,7 +88,12 @@ RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key)
 /// 0, and at most two more.
 RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key);
 
-/// The same, with the conventions by which two catalogs have state of parameters that they have.
+/// The beginning that most parameters have, by how many; of equal ones the likeliest name of a
+/// model; nothing if there is none, or if that does not tell.
+RESHARD_DECL std::optional<std::string_view>
+most_voted(std::map<std::string_view, std::size_t> const& all);
+
+/// The kinds of state, with those by the conventions by which two catalogs have state of parameters that they have.
 ///
 /// State that has neither the shape of its parameter nor one element follows nothing.
 RESHARD_DECL std::vector<state_suffix>

@@ -252,6 +252,23 @@ RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered) {
     return findings;
 }
 
+/// The first error, and which other keys of the target are missing as its key is.
+inline std::string described_error(program const& code, std::vector<finding> const& findings) {
+    constexpr std::size_t most = 16;
+    finding const& first = *first_error_of(findings);
+    auto const is_missing = [](finding const& one) {
+        return one.level == severity::error && one.code == reshard::name(errc::unknown_key) &&
+               one.where.first == one.where.last && !one.key.empty();
+    };
+    std::vector<std::string> others;
+    std::size_t count = 0;
+    for (finding const& one : findings)
+        if (is_missing(first) && is_missing(one) && one.key != first.key && count++ < most)
+            others.push_back("'" + one.key + "'");
+    return describe(code, first) +
+           (count == 0 ? "" : "; the same holds for " + listed(others, count));
+}
+
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
@@ -276,7 +293,7 @@ RESHARD_DECL mapping lower(program const& expanded, catalog const& source, catal
                            lower_options const& options) {
     lowering result = lower_all(expanded, source, target, options);
     if (result.first_error)
-        fail(*result.first_error, describe(expanded, *first_error_of(result.findings)));
+        fail(*result.first_error, detail::described_error(expanded, result.findings));
     return std::move(result.map);
 }
 
@@ -293,7 +310,7 @@ with_findings(program written,
         expansion const expanded = expand(written, source, target);
         lowering lowered = lower_all(expanded.code, source, target);
         if (lowered.first_error)
-            fail(*lowered.first_error, describe(expanded.code, *first_error_of(lowered.findings)));
+            fail(*lowered.first_error, detail::described_error(expanded.code, lowered.findings));
         for (finding const& one : expanded.findings)
             tell(expanded.code, one);
         for (finding const& one : lowered.findings)

@@ -174,6 +174,27 @@ inline std::vector<state_reading> bare_readings(std::string_view key) {
     return readings;
 }
 
+/// How likely a model is called so; 0 is the likeliest.
+inline std::size_t rank_of(std::string_view container) {
+    if (container.empty())
+        return 0;
+    auto const begins = [&](std::string_view name) { return container.starts_with(name); };
+    auto const place = std::ranges::find_if(model_names, begins);
+    return 1 + static_cast<std::size_t>(place - std::begin(model_names));
+}
+
+RESHARD_DECL std::optional<std::string_view>
+most_voted(std::map<std::string_view, std::size_t> const& all) {
+    auto const likeliness = [](auto const& one) {
+        return std::pair(one.second, ~rank_of(one.first));
+    };
+    if (all.empty())
+        return std::nullopt;
+    auto const best = std::ranges::max_element(all, {}, likeliness);
+    bool const is_tied = std::ranges::count(all, likeliness(*best), likeliness) > 1;
+    return is_tied ? std::nullopt : std::optional(best->first);
+}
+
 /// Looks for state in a catalog.
 class convention_finder {
 public:
@@ -227,26 +248,6 @@ private:
                     ++votes_[owner][key.substr(0, size)];
     }
 
-    static std::size_t rank_of(std::string_view container) {
-        if (container.empty())
-            return 0;
-        auto const begins = [&](std::string_view name) { return container.starts_with(name); };
-        auto const place = std::ranges::find_if(model_names, begins);
-        return 1 + static_cast<std::size_t>(place - std::begin(model_names));
-    }
-
-    using votes = std::map<std::string_view, std::size_t>;
-
-    /// What the keys of an optimizer's parameters begin with; nothing if two are as likely.
-    static std::optional<std::string_view> most_voted(votes const& all) {
-        auto const likeliness = [](votes::value_type const& one) {
-            return std::pair(one.second, ~rank_of(one.first));
-        };
-        auto const best = std::ranges::max_element(all, {}, likeliness);
-        bool const is_tied = std::ranges::count(all, likeliness(*best), likeliness) > 1;
-        return is_tied ? std::nullopt : std::optional(best->first);
-    }
-
     /// What stands around the parameters of one kind of state.
     struct around {
         std::string_view prefix, suffix, container;
@@ -269,15 +270,18 @@ private:
         counts& kind = kinds_[{one.prefix, one.suffix, model}];
         if (kind.all == most_counted || kind.misses == most_misses)
             return;
+        bool const is_alone = owner == containers_.end() && container_of(entry.key).size > 0 &&
+                              is_state_name(one.name); // the parameters are in another checkpoint
         catalog_entry const* const parameter =
-            keys_.find(std::string(model) + std::string(one.parameter));
-        if (!parameter || parameter == &entry) {
+            is_alone ? nullptr : keys_.find(std::string(model) + std::string(one.parameter));
+        if (!is_alone && (!parameter || parameter == &entry)) {
             ++kind.misses;
             return;
         }
+        bool const is_single = element_count(entry.shape) == 1;
         ++kind.all;
-        kind.alike += parameter->shape == entry.shape;
-        kind.single += element_count(entry.shape) == 1;
+        kind.alike += is_alone ? !is_single : parameter->shape == entry.shape;
+        kind.single += is_single;
     }
 
     static void add(std::vector<state_suffix>& all, around const& where, counts const& kind) {
@@ -302,7 +306,7 @@ private:
     catalog const& keys_;
     std::map<std::string_view, std::size_t> counts_;                    ///< by optimizer
     std::map<std::string_view, std::set<std::string_view>> parameters_; ///< and their optimizers
-    std::map<std::string_view, votes> votes_;                           ///< by optimizer
+    std::map<std::string_view, std::map<std::string_view, std::size_t>> votes_; ///< by optimizer
     std::map<std::string_view, std::optional<std::string_view>> containers_; ///< of its parameters
     std::map<around, counts> kinds_;
 };
