@@ -266,9 +266,9 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
          lost.empty() ? no_checkpoint(files, path, all) : lost);
 }
 
-RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
-                                          std::filesystem::path const& path,
-                                          safetensors_options const& options) {
+RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& path,
+                                               safetensors_options const& options) {
     std::string const& from = options.from;
     if (!from.empty())
         check_asked(*files, path, from);
@@ -281,8 +281,17 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
     if (!from.empty() && opened->metadata.format != from)
         fail(errc::unsupported, path.string(), ": is of the format ", opened->metadata.format,
              ", and not ", from);
-    select_keys(*opened, options.only, options.without);
-    return with_warnings(std::move(*opened));
+    return std::move(*opened);
+}
+
+RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
+                                          std::filesystem::path const& path,
+                                          safetensors_options const& options) {
+    if (!options.source_layout.empty())
+        return open_rank_files(std::move(files), path, options);
+    opened_checkpoint opened = open_unselected(std::move(files), path, options);
+    select_keys(opened, options.only, options.without);
+    return with_warnings(std::move(opened));
 }
 
 } // namespace detail
