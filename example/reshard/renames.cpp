@@ -147,15 +147,6 @@ state_kinds states_in(catalog const& source) {
     return aoa::detail::with_conventions(aoa::default_state_suffixes(), source, nullptr);
 }
 
-/// Whether a key is the state of a tensor that it follows in programs.
-///
-/// \param is_meant of the key of such a tensor
-bool is_followed(std::string_view key, state_kinds const& states, auto&& is_meant) {
-    return aoa::detail::any_parameter(
-        key, states,
-        [&](std::string_view parameter, aoa::state_suffix const&) { return is_meant(parameter); });
-}
-
 /// Adds a rename for each key of the source that has the form of one with `**`, and that no other
 /// renames.
 void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& rename,
@@ -175,9 +166,10 @@ void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& re
         std::string_view const same =
             key.substr(from.before.size(), key.size() - from.before.size() - from.behind.size());
         std::string renamed = detail::words(to.before, same, to.behind);
-        bool const follows = is_followed(key, states, [&](std::string_view parameter) {
+        auto const is_renamed = [&](std::string_view parameter, aoa::state_suffix const&) {
             return keys.contains(parameter) && is_around(parameter, from);
-        });
+        };
+        bool const follows = aoa::detail::any_parameter(key, states, is_renamed);
         if (!known.contains(key) && renamed != key && !follows)
             added.emplace_back(key, std::move(renamed));
     }
@@ -273,8 +265,11 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
     state_kinds const states = states_in(yielded);
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
-        bool const is_state = is_followed(
-            entry.key, states, [&](std::string_view key) { return yielded.find(key) != nullptr; });
+        auto const keeps_type = [&](std::string_view key, aoa::state_suffix const& state) {
+            bool const is_meant = state.is_found && last && !last->pattern.matches(key);
+            return yielded.find(key) && !is_meant;
+        };
+        bool const is_state = aoa::detail::any_parameter(entry.key, states, keeps_type);
         if (!last || !last->dtype || *last->dtype == entry.dtype || is_state)
             continue;
         if (bits(entry.dtype) < 16)

@@ -321,8 +321,8 @@ private:
                                })->first;
     }
 
-    /// What is before the part of a new key that its first source has behind a container; without
-    /// such a part, the container if the key has it; nothing for other sources.
+    /// What a new key has in place of the container of its first source: the container itself, or
+    /// what is before the same name; nothing for sources that are not in the container.
     std::optional<std::string_view> container_of(std::uint32_t id, std::string const& old) const {
         name const one{name::kind_type::text, false, id, {}};
         std::string_view const key = in_.code.text(one);
@@ -331,8 +331,10 @@ private:
         if (!from.starts_with(old))
             return std::nullopt;
         from.remove_prefix(old.size());
-        if (key.ends_with(from))
-            return key.substr(0, key.size() - from.size());
+        std::string_view const before =
+            key.substr(0, key.size() - std::min(key.size(), from.size()));
+        if (key.ends_with(from) && !before.starts_with(old))
+            return before;
         return key.starts_with(old) ? std::string_view(old) : std::string_view();
     }
 

@@ -22,10 +22,15 @@ namespace reshard::aoa::detail {
 class used_names {
 public:
     explicit used_names(lower_context& context) {
+        auto const whole_ones = tensors_that_stay_whole(context);
         for (std::uint32_t id = 0; id < context.code.text_count(); ++id) {
             name const one{name::kind_type::text, false, id, {}};
             std::string_view const key = context.code.text(one);
-            if (context.names[one].source_value == binding::none || is_kept(context, key))
+            binding const& bound = context.names[one];
+            if (changed_.empty() && (bound.is_removed || bound.source_value != binding::none) &&
+                !whole_ones.contains(context.source.find(key)))
+                changed_ = key;
+            if (bound.source_value == binding::none || is_kept(context, key))
                 continue;
             keys_.insert(key);
             firsts_.insert(key.substr(0, key.find_first_of(separators)));
@@ -34,14 +39,18 @@ public:
         }
     }
 
-    bool empty() const { return keys_.empty(); }
+    bool empty() const { return keys_.empty() && changed_.empty(); }
 
     /// The one that is in a longer name, between dots or slashes, or that an optimizer's key has
-    /// inside; empty where there is none.
+    /// inside; of an optimizer that numbers its parameters, one that does not stay whole. Empty
+    /// where there is none.
     std::string_view inside(std::string_view longer) const {
-        for (state_reading const& one : optimizer_readings(longer))
+        for (state_reading const& one : optimizer_readings(longer)) {
             if (auto const found = parameters_.find(one.parameter); found != parameters_.end())
                 return found->second;
+            if (one.parameter.find_first_not_of("0123456789") == one.parameter.npos)
+                return changed_;
+        }
         for (std::string_view rest = longer;;) {
             std::size_t const end = rest.find_first_of(separators); // may be the first character
             if (firsts_.contains(rest.substr(0, end)))
@@ -73,10 +82,22 @@ private:
                output->value.pieces.source(0) == context.source.find(key);
     }
 
+    /// Tensors of the source of which an output is all, whatever it is called.
+    static std::unordered_set<key_id> tensors_that_stay_whole(lower_context& context) {
+        std::unordered_set<key_id> found;
+        for (mapping_output const& output : context.result.map.outputs())
+            if (output.value.pieces.size() == 1 && output.value.pieces.source(0) != zero_source &&
+                output.value.pieces[0].order == permutation::identity(output.value.ndim()) &&
+                context.source.entry(output.value.pieces.source(0)).shape == output.value.shape)
+                found.insert(output.value.pieces.source(0));
+        return found;
+    }
+
     std::unordered_set<std::string_view> keys_;
     std::unordered_set<std::string_view> firsts_; ///< what they begin with, up to a separator
     /// By their names in an optimizer.
     std::unordered_map<std::string_view, std::string_view> parameters_;
+    std::string_view changed_; ///< the first that is joined with others, split or removed
 };
 
 /// Whether a tensor of the source goes on under its own name, and no statement nor relation says

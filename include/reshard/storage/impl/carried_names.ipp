@@ -266,7 +266,9 @@ private:
                          std::string const& key) {
         std::string const& container = container_of(owner);
         std::vector<std::string> likely;
-        if (!container.empty() && key.ends_with(name))
+        bool const is_same = key.ends_with(name);
+        if (is_same && !container.empty() &&
+            !key.substr(0, key.size() - name.size()).starts_with(container))
             likely.push_back(name);
         if (key.starts_with(container))
             likely.push_back(key.substr(container.size()));

@@ -46,8 +46,9 @@ inline unified_place unified_place_of(std::string const& key, layout const& targ
         std::string const weight = key.substr(0, key.size() - kind.suffix.size());
         bool const has_weight =
             target.find(weight) ||
-            (kind.is_master ? masters_alone
-                            : target.find(key_in_part(unified_part::master_weights, weight)));
+            (kind.is_master
+                 ? masters_alone
+                 : target.find(key_in_part(unified_part::master_weights, weight)) != nullptr);
         if (!has_weight || weight.empty())
             continue;
         if (kind.is_master)
