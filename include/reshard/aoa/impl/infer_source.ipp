@@ -162,12 +162,15 @@ private:
         if (!made_.is_stand_in(facts.like))
             add(key, *facts.dtype, *facts.shape);
         std::string const like(made_.parameter(facts.like));
-        for (state_suffix const& each : made_.suffixes())
-            if (key_id const id = made_.find(like + each.suffix); id != source_names::none) {
-                catalog_entry const& state = made_.entry(id);
-                add(key + each.suffix, state.dtype,
-                    each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
-            }
+        for (state_suffix const& each : made_.suffixes()) {
+            key_id const id = made_.find(key_of_state(like, each));
+            std::string const called = key_of_state(key, each);
+            if (id == source_names::none || called.empty())
+                continue;
+            catalog_entry const& state = made_.entry(id);
+            add(called, state.dtype,
+                each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
+        }
     }
 
     /// How many blocks there are along each axis; the shape itself where there are none.
@@ -185,12 +188,15 @@ private:
 
     /// Whether a tensor of the target is one of the source, and no statement reads it.
     bool is_untouched(std::string_view key) const {
-        for (std::string_view const one : {key, parameter_of(key, made_.suffixes())}) {
+        auto const is_made = [&](std::string_view one) {
             auto const id = code_.find(one);
-            if (id && (versions_.last(*id) != none || versions_.added_by(*id) != none))
-                return false;
-        }
-        return true;
+            return id && (versions_.last(*id) != none || versions_.added_by(*id) != none);
+        };
+        return !is_made(key) &&
+               !any_parameter(key, made_.suffixes(),
+                              [&](std::string_view parameter, state_suffix const&) {
+                                  return is_made(parameter);
+                              });
     }
 
     inference& result_;

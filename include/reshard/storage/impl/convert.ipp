@@ -20,6 +20,7 @@
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/file_pieces.hpp>
+#include <reshard/storage/impl/carried_names.ipp>
 #include <reshard/storage/put_pieces.hpp>
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
@@ -130,13 +131,14 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
 /// The values that are to be carried.
 ///
 /// \throws error with errc::unsupported where the target has no place for them
-inline std::vector<saved_object> objects_of(checkpoint const& source, convert_options const& how) {
+inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
+                                            convert_options const& how) {
     if (!how.objects)
         return {};
     std::string const lost = lost_objects(source, how.writing.format);
     if (!lost.empty())
         fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
-    std::vector<saved_object> objects = source.read_objects();
+    auto objects = carried_names(program).rename(source.read_objects());
     for (saved_object& object : objects)
         if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
             if (object.is_common && how.writing.format == "megatron_torch_dist")
@@ -157,7 +159,7 @@ inline checkpoint_plan files_of(checkpoint const& source, mapping const& program
                      verdict.left_out.empty()
                          ? how.wanted
                          : std::optional(without_left_out(*how.wanted, verdict)),
-                     how.writing, aliases, objects_of(source, how));
+                     how.writing, aliases, objects_of(source, program, how));
 }
 
 /// The bytes of a target that are put together at once: few, so that they stay in a near cache,
