@@ -166,6 +166,9 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         std::ranges::count(report.carried, "config.json") > 0)
         note("config.json was copied as it is, with the data type (dtype, torch_dtype) from before "
              "--cast");
+    if (world.rank() == 0 && std::ranges::count(report.carried, "adapter_config.json") > 0)
+        note("adapter_config.json was copied; PEFT looks for the tensors beside it in "
+             "adapter_model.safetensors, which reshard merge writes");
     if (world.rank() == 0 && !options.base.empty())
         note(reuse_text(report, options.base));
     std::string const headline = headline_of(options.target, options.files.source, report.keys) +

@@ -32,7 +32,7 @@ namespace {
 std::vector<std::string> keys_wanted(job_files const& files) {
     if (files.target.empty())
         fail(errc::usage, "reshard: --names is for a target with names, and none is given");
-    detail::layout_file const wanted = read_target(files.target);
+    detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     if (detail::needs_shapes(wanted))
         fail(errc::usage, files.target,
              ": --names is for a target with names, and this one has rules");
@@ -217,7 +217,7 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
 detail::layout_table read_table(aoa::program const& written, catalog const& source,
                                 job_files const& files) {
-    detail::layout_file const wanted = read_target(files.target);
+    detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     catalog const nothing;
     if (!detail::needs_shapes(wanted))
         return detail::table_of(wanted, nothing);
@@ -307,7 +307,7 @@ std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule
 void warn_fused_by_axes(job& all, job_files const& files) {
     if (all.map().fused().empty())
         return;
-    detail::layout_file const file = read_target(files.target);
+    detail::layout_file const file = read_target(files.target, files.reading.mode);
     auto const* const rules = std::get_if<detail::layout_rules>(&file);
     std::string first, text;
     std::size_t count = 0;

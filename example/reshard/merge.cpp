@@ -20,6 +20,7 @@ using namespace reshard;
 
 struct merge_command {
     std::string source;
+    detail::safetensors_options reading = {};
     std::string file;
     bool force = false;
     bool no_verify = false;
@@ -54,7 +55,7 @@ void check_name(merge_command const& options) {
 outcome merge(processes const& world, merge_command const& options, bool as_json) {
     stopwatch const watch;
     check_name(options);
-    checkpoint const source = open_checkpoint(world, options.source);
+    checkpoint const source = open_checkpoint(world, options.source, {.format = options.reading});
     say_warnings(world, source);
     if (options.no_objects)
         agree_on(world, [&] { say_lost_tensors(source, world.rank() == 0); });
@@ -76,6 +77,7 @@ void add_merge(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "PATH", options->source, "A checkpoint")->required();
     add_written(*command, "FILE", options->file,
                 "The file that is to be written; its name ends with .safetensors");
+    add_compatible(*command, options->reading);
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare what is read with the digests saved with it");

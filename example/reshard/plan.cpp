@@ -184,7 +184,7 @@ std::string planning_text(dry_run const& run) {
 
 /// The mesh of a layout file, if it has one.
 std::optional<mesh> mesh_of(job_files const& files) {
-    detail::layout_file const target = read_target(files.target);
+    detail::layout_file const target = read_target(files.target, files.reading.mode);
     auto const* const rules = std::get_if<detail::layout_rules>(&target);
     return rules ? std::optional(rules->ranks) : std::nullopt;
 }

@@ -199,6 +199,23 @@ RESHARD_DECL void whole_tensors::add(std::string key, index_vector const& shape,
     }
 }
 
+RESHARD_DECL void whole_tensors::add_part(std::string const& key, index_vector const& shape,
+                                          box const& region, file_tensor const& tensor) {
+    auto const known = parted_.find(key);
+    if (known == parted_.end()) {
+        parted_.emplace(key, result_.tensors.size());
+        add_shard(begin_tensor(key, tensor.dtype, shape), tensor).region = packed_box(region);
+        return;
+    }
+    checkpoint_tensor& added = result_.tensors[known->second];
+    if (added.dtype != tensor.dtype || index_vector(added.shape) != shape)
+        fail(errc::corrupt_file, result_.files.back().path.string(), " and ",
+             result_.files[added.shards.front().file].path.string(), ": tensor '", key, "': it is ",
+             tensor.dtype, " ", shape, " in the former and ", added.dtype, " ",
+             index_vector(added.shape), " in the latter");
+    add_shard(added, tensor).region = packed_box(region);
+}
+
 RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const& key) {
     check_new(alias);
     aliases_.emplace(std::move(alias), key);

@@ -28,6 +28,16 @@ inline constexpr std::string_view tensor_names[] = {
     "torch._utils._rebuild_parameter",
     "torch._utils._rebuild_parameter_with_state",
     "torch._tensor._rebuild_from_type_v2",
+    "torch._utils._rebuild_wrapper_subclass", // DTensor, and what it has
+    "torch.serialization._get_layout",
+    "torch.distributed.tensor.*",
+    "torch.distributed.tensor._dtensor_spec.*",
+    "torch.distributed.tensor.placement_types.*",
+    "torch.distributed.device_mesh.*",
+    "torch.distributed._mesh_layout.*",
+    "torch.distributed._tensor.api.*", // before torch 2.5
+    "torch.distributed._tensor._dtensor_spec.*",
+    "torch.distributed._tensor.placement_types.*",
     "torch.nn.parameter.*",
     "megatron.core.enums.*",
     "megatron.core.transformer.enums.*",
