@@ -91,7 +91,7 @@ private:
 
     std::shared_ptr<file_store const> files_;
     checkpoint_metadata result_;
-    std::map<std::string, std::filesystem::path> keys_; ///< and their files
+    std::map<std::string, holder_t> keys_; ///< and their files
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;
     shown_file last_;

@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/file_reader.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -26,42 +27,30 @@ struct gguf_type {
     std::uint32_t number;
     std::string_view name;
     std::optional<data_type> dtype; ///< nothing: quantised
+    std::uint64_t block = 0; ///< of quantised ones: elements that are stored together; 0: not known
+    std::uint64_t block_bytes = 0;
 };
 
-/// \par Source the enumeration `ggml_type` of ggml; numbers that are missing were taken back there
+/// \par Source the enumeration `ggml_type` of ggml; numbers that are missing were taken back there.
+///             Blocks: `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
 inline constexpr gguf_type gguf_types[] = {
-    {0, "F32", data_type::f32},
-    {1, "F16", data_type::f16},
-    {2, "Q4_0", {}},
-    {3, "Q4_1", {}},
-    {6, "Q5_0", {}},
-    {7, "Q5_1", {}},
-    {8, "Q8_0", {}},
-    {9, "Q8_1", {}},
-    {10, "Q2_K", {}},
-    {11, "Q3_K", {}},
-    {12, "Q4_K", {}},
-    {13, "Q5_K", {}},
-    {14, "Q6_K", {}},
-    {15, "Q8_K", {}},
-    {16, "IQ2_XXS", {}},
-    {17, "IQ2_XS", {}},
-    {18, "IQ3_XXS", {}},
-    {19, "IQ1_S", {}},
-    {20, "IQ4_NL", {}},
-    {21, "IQ3_S", {}},
-    {22, "IQ2_S", {}},
-    {23, "IQ4_XS", {}},
-    {24, "I8", data_type::i8},
-    {25, "I16", data_type::i16},
-    {26, "I32", data_type::i32},
-    {27, "I64", data_type::i64},
-    {28, "F64", data_type::f64},
-    {29, "IQ1_M", {}},
-    {30, "BF16", data_type::bf16},
-    {34, "TQ1_0", {}},
-    {35, "TQ2_0", {}},
-    {39, "MXFP4", {}},
+    {0, "F32", data_type::f32},    {1, "F16", data_type::f16},
+    {2, "Q4_0", {}, 32, 18},       {3, "Q4_1", {}, 32, 20},
+    {6, "Q5_0", {}, 32, 22},       {7, "Q5_1", {}, 32, 24},
+    {8, "Q8_0", {}, 32, 34},       {9, "Q8_1", {}},
+    {10, "Q2_K", {}, 256, 84},     {11, "Q3_K", {}, 256, 110},
+    {12, "Q4_K", {}, 256, 144},    {13, "Q5_K", {}, 256, 176},
+    {14, "Q6_K", {}, 256, 210},    {15, "Q8_K", {}},
+    {16, "IQ2_XXS", {}, 256, 66},  {17, "IQ2_XS", {}, 256, 74},
+    {18, "IQ3_XXS", {}, 256, 98},  {19, "IQ1_S", {}, 256, 50},
+    {20, "IQ4_NL", {}, 32, 18},    {21, "IQ3_S", {}, 256, 110},
+    {22, "IQ2_S", {}, 256, 82},    {23, "IQ4_XS", {}, 256, 136},
+    {24, "I8", data_type::i8},     {25, "I16", data_type::i16},
+    {26, "I32", data_type::i32},   {27, "I64", data_type::i64},
+    {28, "F64", data_type::f64},   {29, "IQ1_M", {}, 256, 56},
+    {30, "BF16", data_type::bf16}, {34, "TQ1_0", {}, 256, 54},
+    {35, "TQ2_0", {}, 256, 66},    {39, "MXFP4", {}, 32, 17},
+    {40, "NVFP4", {}, 64, 36},     {41, "Q1_0", {}, 128, 18},
 };
 
 /// A tensor of a type that is not read, and what a message calls it.
@@ -94,6 +83,12 @@ public:
     std::uint64_t files() const { return files_; }
 
     std::uint64_t version() const { return version_; }
+
+    /// How many tensors this file has.
+    std::uint64_t tensors() const { return tensor_count_; }
+
+    /// How many all files of the model have, as this one says; 0: it does not.
+    std::uint64_t tensors_of_all() const { return tensors_of_all_; }
 
 private:
     /// A tensor before it is known where the data begin.
@@ -168,6 +163,8 @@ private:
             alignment_ = checked_alignment(number);
         if (key == "split.count")
             files_ = number;
+        if (key == "split.tensors.count")
+            tensors_of_all_ = number;
         if (!key.starts_with("split."))
             all_.add_object(std::move(key));
     }
@@ -235,25 +232,71 @@ private:
 
     void add_tensors() {
         std::uint64_t const end = input_.position();
-        std::uint64_t const data = (end + alignment_ - 1) / alignment_ * alignment_;
-        for (entry& one : entries_) {
-            std::string const what = name_ + ": tensor '" + one.name + "': ";
-            index_t const elements = element_count_of(one.shape, [&] { return what; });
-            if (!one.type.dtype) {
+        std::uint64_t const data = aligned(end);
+        check_padding(end, std::min(data, bytes_));
+        check_places(data);
+        for (entry& one : entries_)
+            if (one.type.dtype)
+                all_.add(std::move(one.name), {*one.type.dtype,
+                                               one.shape,
+                                               {data + one.offset, row_major_strides(one.shape)}});
+            else
                 unread_.push_back({one.name, "tensor '" + one.name + "' (" +
                                                  std::string(one.type.name) + " " +
                                                  to_string(one.shape) + ")"});
-                continue;
-            }
-            auto const bytes = static_cast<std::uint64_t>(byte_count(elements, *one.type.dtype));
-            if (data > bytes_ || one.offset > bytes_ - data || bytes > bytes_ - data - one.offset)
-                fail(errc::corrupt_file, what, bytes, " bytes from ", one.offset,
+    }
+
+    /// Refuses tensors that exceed the file, or that are not one behind the other: where a count in
+    /// the header is wrong, others lie where these are thought to be.
+    void check_places(std::uint64_t data) const {
+        std::vector<entry const*> sorted;
+        for (entry const& one : entries_)
+            sorted.push_back(&one);
+        std::ranges::stable_sort(sorted, {}, &entry::offset);
+        std::uint64_t next = 0;
+        for (entry const* const one : sorted) {
+            std::string const what = name_ + ": tensor '" + one->name + "': ";
+            auto const bytes = bytes_of(*one, what);
+            if (!bytes)
+                return;
+            if (data > bytes_ || one->offset > bytes_ - data ||
+                *bytes > bytes_ - data - one->offset)
+                fail(errc::corrupt_file, what, *bytes, " bytes from ", one->offset,
                      " of the data on, which begin at ", data, ", exceed the file of ", bytes_,
                      "; was it cut short?");
-            all_.add(
-                std::move(one.name),
-                {*one.type.dtype, one.shape, {data + one.offset, row_major_strides(one.shape)}});
+            if (one->offset != next)
+                fail(errc::corrupt_file, what, "begins at byte ", one->offset,
+                     " of the data, and the tensors before it end at ", next);
+            next = aligned(next + *bytes);
         }
+        if (bytes_ > data && bytes_ - data > next)
+            fail(errc::corrupt_file, name_, ": goes on for ", bytes_ - data - next,
+                 " bytes behind the ", counted(static_cast<index_t>(tensor_count_), "tensor"),
+                 " that it counts; was it damaged?");
+    }
+
+    /// The bytes of a tensor; nothing for a type whose blocks are not known.
+    static std::optional<std::uint64_t> bytes_of(entry const& one, std::string const& what) {
+        index_t const elements = element_count_of(one.shape, [&] { return what; });
+        if (one.type.dtype)
+            return static_cast<std::uint64_t>(byte_count(elements, *one.type.dtype));
+        if (one.type.block == 0)
+            return std::nullopt;
+        return (static_cast<std::uint64_t>(elements) + one.type.block - 1) / one.type.block *
+               one.type.block_bytes;
+    }
+
+    std::uint64_t aligned(std::uint64_t place) const {
+        return (place + alignment_ - 1) / alignment_ * alignment_;
+    }
+
+    /// Between the header and the data there are zeros.
+    void check_padding(std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t place = begin; place < end; ++place)
+            if (input_.byte() != 0)
+                fail(errc::corrupt_file, name_, ": byte ", place, " is behind the ",
+                     counted(static_cast<index_t>(tensor_count_), "tensor"),
+                     " that the header counts, and no padding; was the file damaged?");
     }
 
     std::uint64_t bytes_;
@@ -266,6 +309,7 @@ private:
     std::uint64_t value_count_ = 0;
     std::uint64_t alignment_ = 32;
     std::uint64_t files_ = 1;
+    std::uint64_t tensors_of_all_ = 0;
     std::vector<entry> entries_;
 };
 
@@ -276,6 +320,7 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
     whole_tensors all(std::move(files), "gguf", path);
     std::vector<unread_tensor> unread;
     std::string version;
+    std::uint64_t tensors = 0, counted_tensors = 0;
     for (std::filesystem::path const& part : parts) {
         all.begin_file(part);
         auto const file = all.files().open(part);
@@ -286,7 +331,12 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
             fail(errc::missing_file, part.string(), ": is one of ", reader.files(), " files, and ",
                  parts.size() == 1 ? "it alone is" : std::to_string(parts.size()) + " are",
                  " there; open a directory with all of them");
+        tensors += reader.tensors();
+        counted_tensors = std::max(counted_tensors, reader.tensors_of_all());
     }
+    if (counted_tensors != 0 && counted_tensors != tensors)
+        fail(errc::corrupt_file, path.string(), ": split.tensors.count says that there are ",
+             counted_tensors, " tensors, and ", tensors, " are there; was a file damaged?");
     opened_checkpoint opened = all.take();
     opened.metadata.version = std::move(version);
     for (unread_tensor& tensor : unread) {
