@@ -201,12 +201,14 @@ class Checks:
             print(f"{form}: {list(tensors)[0][:40]}: exit {result.returncode}: {result.stderr[:300]}")
             self.verdicts.append(False)
             return
-        self.verdicts.append(compare(f"{form}, {len(tensors)} tensors, read again", read_safetensors(again), tensors=tensors))
+        self.verdicts.append(compare(f"{form}, {', '.join(key[:20] for key in tensors)[:60]!r}, read again",
+                                     read_safetensors(again), tensors=tensors))
         try:
             found = getattr(self, "load_" + form)(target)
         except (AttributeError, ImportError):
             return
-        self.verdicts.append(compare(f"{form}, {len(tensors)} tensors, by its library", found, tensors=in_bytes(tensors, form)))
+        self.verdicts.append(compare(f"{form}, {len(tensors)} tensors, by its library", found,
+                                     tensors=in_bytes(tensors, form)))
 
     @staticmethod
     def load_torch_save(path):

@@ -71,7 +71,7 @@ def numbers_of_pickle(data, begin=0, end=None, sizes_alone=False):
         place += begin + 1
         if sizes_alone and "BINPERSID" not in (one[0].name for one in operations[i:i + 4]) and "INT" in code.name:
             continue
-        if code.name in ("BININT1", "BININT2", "BININT"):
+        if code.name in ("BININT1", "BININT2", "BININT") and arg >= 0:
             size = {"BININT1": 1, "BININT2": 2, "BININT": 4}[code.name]
             for number in {0, arg - 1} - {arg, -1}:
                 yield f"number {arg} at {place} is {number}", \
@@ -87,11 +87,11 @@ def numbers_of_pickle(data, begin=0, end=None, sizes_alone=False):
                     yield f"name {arg} at {place} is {other.decode()}", data[:place] + other + data[place + len(text):]
 
 
-def numbers_at(data, places):
-    """Numbers of so many bytes at these places, each made zero, one less, one more and huge."""
+def numbers_at(data, places, more=1):
+    """Numbers of so many bytes at these places, each made zero, one less, `more` and huge."""
     for place, size in places:
         there = int.from_bytes(data[place:place + size], "little")
-        for number in {0, there - 1, there + 1, HUGE % 256 ** size} - {there, -1, 256 ** size}:
+        for number in {0, there - 1, there + more, HUGE % 256 ** size} - {there, -1, 256 ** size}:
             yield f"number {there} at {place} is {number}", data[:place] + number.to_bytes(size, "little") + data[place + size:]
 
 
@@ -171,7 +171,7 @@ def numbers_of_gguf(data):
         ndim, = struct.unpack("<I", data[place:place + 4])
         places += [(place, 4)] + [(place + 4 + 8 * axis, 8) for axis in range(ndim)] + [(place + 8 + 8 * ndim, 8)]
         place += 16 + 8 * ndim
-    yield from numbers_at(data, places)
+    yield from numbers_at(data, places, more=0)  # one more may be in the padding, which has zeros
 
 
 def changes_of_json(data):
@@ -245,11 +245,13 @@ class Trial:
 
     def changes(self, file, data):
         yield from lengths(data)
+        if self.name in ("megatron_torch_dist", "deepspeed"):  # files as those of torch_dcp and torch_save
+            return
         if data.startswith(b"PK"):
             yield from changes_of_zip(data)
-            if self.name not in ("torch_dcp", "megatron_torch_dist"):
+            if self.name != "torch_dcp":
                 yield from pickle_in_zip(data)
-        elif data.startswith(b"\x80") and self.name != "megatron_torch_dist":  # as torch_dcp
+        elif data.startswith(b"\x80"):
             yield from numbers_of_pickle(data)
         elif data.startswith(b"GGUF"):
             yield from numbers_of_gguf(data)
@@ -295,7 +297,8 @@ def make(tool, work):
                        capture_output=True)
         yield name, work / name / target
     for name, data in (("gguf", "gguf/types.gguf"), ("gguf_split", "gguf/split"), ("deepspeed", "deepspeed/ds-0.19/zero_1"),
-                       ("paddle_pickles", "paddle/paddle-3.3/distcp"), ("torch_index", "torch/torch-2.15/bin")):
+                       ("paddle_pickles", "paddle/paddle-3.3/distcp"), ("torch_index", "torch/torch-2.15/bin"),
+                       ("paddle_params", "paddle/paddle-3.3/model.pdparams")):
         yield name, copied(DATA / data, work, name)
 
 

@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -73,30 +74,13 @@ public:
         sort_tensors();
         auto read_objects = [files = files_, names = result_.files,
                              objects = result_.objects](key_set const& keys) {
-            return objects_in(*files, names, objects, keys);
+            return objects_of_items(*files, names, objects, keys);
         };
         return {std::move(result_), std::move(files), std::move(read_objects)};
     }
 
 private:
     using kind = pickle_value::kind;
-
-    /// Items of objects are files of torch.save already.
-    static std::vector<saved_object> objects_in(file_store const& files,
-                                                std::vector<checkpoint_file> const& names,
-                                                std::vector<checkpoint_object> const& objects,
-                                                key_set const& keys) {
-        std::vector<saved_object> all;
-        for (checkpoint_object const& one : objects) {
-            if (!keys.contains(one.key))
-                continue;
-            std::string archive(one.bytes.size(), ' ');
-            files.open(names[one.file].path)
-                ->read(one.bytes.begin, std::as_writable_bytes(std::span(archive)));
-            all.push_back({one.key, std::move(archive)});
-        }
-        return all;
-    }
 
     template <class... Words>
     [[noreturn]] void refuse(Words const&... text) const {

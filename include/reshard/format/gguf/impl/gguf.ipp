@@ -15,6 +15,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,7 +65,8 @@ class gguf_reader {
 public:
     gguf_reader(file_store::file const& file, std::string name, whole_tensors& all,
                 std::vector<unread_tensor>& unread)
-        : bytes_(file.facts().bytes),
+        : file_(file),
+          bytes_(file.facts().bytes),
           name_(std::move(name)),
           input_(file, name_, {0, bytes_}),
           all_(all),
@@ -233,7 +235,7 @@ private:
     void add_tensors() {
         std::uint64_t const end = input_.position();
         std::uint64_t const data = aligned(end);
-        check_padding(end, std::min(data, bytes_));
+        check_padding(end, std::min(data, bytes_), name_ + ": the header ");
         check_places(data);
         for (entry& one : entries_)
             if (one.type.dtype)
@@ -268,6 +270,7 @@ private:
                 fail(errc::corrupt_file, what, "begins at byte ", one->offset,
                      " of the data, and the tensors before it end at ", next);
             next = aligned(next + *bytes);
+            check_padding(data + one->offset + *bytes, std::min(data + next, bytes_), what);
         }
         if (bytes_ > data && bytes_ - data > next)
             fail(errc::corrupt_file, name_, ": goes on for ", bytes_ - data - next,
@@ -290,15 +293,17 @@ private:
         return (place + alignment_ - 1) / alignment_ * alignment_;
     }
 
-    /// Between the header and the data there are zeros.
-    void check_padding(std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t place = begin; place < end; ++place)
-            if (input_.byte() != 0)
-                fail(errc::corrupt_file, name_, ": byte ", place, " is behind the ",
-                     counted(static_cast<index_t>(tensor_count_), "tensor"),
-                     " that the header counts, and no padding; was the file damaged?");
+    /// Between the header, the tensors and the end there are zeros: else a count is too small, or an
+    /// extent.
+    void check_padding(std::uint64_t begin, std::uint64_t end, std::string const& what) const {
+        std::string bytes(static_cast<std::size_t>(end - begin), ' ');
+        file_.read(begin, std::as_writable_bytes(std::span(bytes)));
+        if (std::size_t const place = bytes.find_first_not_of('\0'); place != bytes.npos)
+            fail(errc::corrupt_file, what, "ends at byte ", begin, ", and byte ", begin + place,
+                 " behind it is no padding; was the file damaged?");
     }
 
+    file_store::file const& file_;
     std::uint64_t bytes_;
     std::string name_;
     file_reader input_;
