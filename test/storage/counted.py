@@ -297,7 +297,7 @@ def make(tool, work):
                        capture_output=True)
         yield name, work / name / target
     for name, data in (("gguf", "gguf/types.gguf"), ("gguf_split", "gguf/split"), ("deepspeed", "deepspeed/ds-0.19/zero_1"),
-                       ("paddle_pickles", "paddle/paddle-3.3/distcp"), ("torch_index", "torch/torch-2.15/bin"),
+                       ("paddle_pickles", "paddle/paddle-3.3/plain"), ("torch_index", "torch/torch-2.15/bin"),
                        ("paddle_params", "paddle/paddle-3.3/model.pdparams")):
         yield name, copied(DATA / data, work, name)
 

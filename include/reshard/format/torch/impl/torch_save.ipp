@@ -201,6 +201,24 @@ RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const>
     return take_with_objects(std::move(all), std::move(files), {path});
 }
 
+/// Refuses an index that lists some of numbered files, `x-00001-of-00003.bin`, and not others that
+/// are there.
+inline void check_numbered(file_store const& files, std::filesystem::path const& index,
+                           std::map<std::string, std::vector<std::string>> const& by_file) {
+    for (std::filesystem::path const& path : files.list(index.parent_path())) {
+        std::string const name = path.filename().string();
+        std::size_t const tail = name.rfind("-of-");
+        if (tail == name.npos || by_file.contains(name))
+            continue;
+        std::string_view const stem = std::string_view(name).substr(0, name.rfind('-', tail - 1));
+        for (auto const& [file, keys] : by_file)
+            if (file.size() == name.size() && file.starts_with(stem) &&
+                file.ends_with(std::string_view(name).substr(tail)))
+                fail(errc::corrupt_file, index.string(), ": lists ", file, ", and nothing in ",
+                     name, ", which is there; was the index damaged?");
+    }
+}
+
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& index) {
     whole_tensors all(files, "torch_save", index.parent_path());
@@ -209,6 +227,7 @@ RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const
     std::map<std::string, std::vector<std::string>> by_file;
     for (auto const& [key, file] : listed.weight_map)
         by_file[file].push_back(key);
+    check_numbered(all.files(), index, by_file);
     for (auto const& [file, keys] : by_file) {
         std::filesystem::path const path = index.parent_path() / file;
         if (all.files().find(path) != file_store::kind::file)
