@@ -17,6 +17,7 @@
 #include <reshard/format/impl/chunk_digests.ipp>
 #include <reshard/format/impl/delta_files.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
+#include <reshard/format/impl/format_limits.ipp>
 #include <reshard/format/impl/fused_text.ipp>
 #include <reshard/format/impl/json_document.ipp>
 #include <reshard/format/impl/layout_file.ipp>

@@ -263,10 +263,34 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
                 : "give the directory, with the index that lists all parts");
 }
 
+/// That parameters are without elements, as ZeRO stage 3 leaves them where they were not gathered;
+/// nothing where none is.
+///
+/// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
+inline std::string placeholders(checkpoint_metadata const& found) {
+    constexpr std::string_view formats[] = {"torch_save", "safetensors", "huggingface"};
+    if (std::ranges::find(formats, found.format) == std::end(formats))
+        return {};
+    std::vector<std::string> keys;
+    for (checkpoint_tensor const& tensor : found.tensors)
+        if (tensor.shape.size() == 1 && tensor.shape[0] == 0 &&
+            (tensor.key.ends_with("weight") || tensor.key.ends_with("bias")))
+            keys.push_back("'" + tensor.key + "'");
+    if (keys.empty())
+        return {};
+    return found.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
+           (keys.size() == 1 ? " has" : " have") +
+           " no elements (shape [0]), as ZeRO stage 3 leaves parameters that were not gathered; "
+           "save "
+           "with stage3_gather_16bit_weights_on_model_save, or convert the whole checkpoint "
+           "by zero_to_fp32.py or ds_to_universal.py of DeepSpeed";
+}
+
 /// Says what is left out when the tensors are read, so that it is not lost unseen.
 inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     checkpoint_metadata& found = opened.metadata;
-    for (std::string text : {opened_part(*opened.files, found), tensors_within(found)})
+    for (std::string text :
+         {opened_part(*opened.files, found), tensors_within(found), placeholders(found)})
         if (!text.empty())
             found.warnings.push_back(std::move(text));
     if (auto const others = other_tensors(*opened.files, found); !others.empty())

@@ -201,6 +201,22 @@ inline void check_all_read(checkpoint_metadata const& source) {
              source.unread_reason);
 }
 
+/// Refuses a tensor that is larger than all files together, before anything is planned for it: its
+/// shards cannot cover it.
+inline void check_held(checkpoint_metadata const& source) {
+    std::uint64_t there = 0;
+    for (checkpoint_file const& file : source.files)
+        there += file.bytes;
+    for (checkpoint_tensor const& tensor : source.tensors) {
+        index_vector const shape = tensor.shape;
+        index_t const bytes = byte_count(element_count(shape), tensor.dtype);
+        if (static_cast<std::uint64_t>(bytes) > there)
+            fail(errc::not_covered, source.path.string(), ": '", tensor.key, "' is said to be ",
+                 shape, " of ", tensor.dtype, ", ", bytes, " bytes, and the shards of all tensors ",
+                 "have ", there, "; is a file missing, or are the metadata damaged?");
+    }
+}
+
 /// \throws error what a program throws
 inline mapping mapping_of_call(convert_options const& how, checkpoint const& source) {
     if (mapping const* const known = how.program.known())
@@ -242,6 +258,8 @@ struct planned_conversion {
     void plan_files(checkpoint const& source, std::filesystem::path const& target,
                     convert_options const& how) {
         check_all_read(source.metadata());
+        if (!how.wanted || !how.writing.partial)
+            check_held(source.metadata());
         program = mapping_of_call(how, source);
         carry_fused(program, source.files_layout());
         at_path(target, [&] {

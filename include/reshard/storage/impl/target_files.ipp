@@ -171,6 +171,18 @@ inline void check_global_order(fused_tensors const& fused, std::string_view form
                  "write it without a layout, and cut that by a second conversion");
 }
 
+/// Refuses what could not be read again, before anything is written.
+inline void check_limits(std::string_view format, mapping const& program,
+                         std::optional<layout> const& wanted,
+                         std::vector<saved_object> const& objects) {
+    for (saved_object const& object : objects)
+        check_name_limits(format, object.key);
+    if (wanted)
+        return check_limits(format, *wanted);
+    for (mapping_output const& output : program.outputs())
+        check_limits(format, output.key, output.value.dtype, output.value.shape);
+}
+
 /// The files in the format of another library.
 inline checkpoint_plan other_files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options, written_format const& format,
@@ -182,6 +194,7 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
         check_global_order(choices.fused, format.name);
     if (wanted && !options.partial)
         check_complete(*wanted);
+    check_limits(format.name, program, wanted, choices.objects);
     return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
 }
 
@@ -220,17 +233,21 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         return other_files_for(program, wanted, options, *format, choices);
     if (options.single_file || (format && format->is_file())) {
         check_single_file(wanted, options);
+        check_limits("safetensors", program, wanted, {});
         return plan_file(without_keys(catalog_of(program), aliases), choices);
     }
-    if (!wanted && options.format != "sharded_safetensors")
+    if (!wanted && options.format != "sharded_safetensors") {
+        check_limits("huggingface", program, wanted, {});
         return plan_huggingface(without_keys(catalog_of(program), aliases),
                                 options.most_file_bytes != 0 ? options.most_file_bytes
                                                              : huggingface_file_bytes,
                                 choices);
+    }
     layout const written =
         without_keys(wanted ? *wanted : layout_of_whole(catalog_of(program)), aliases);
     if (!options.partial)
         check_complete(written);
+    check_limits("sharded_safetensors", program, written, {});
     return plan_sharded(written, choices);
 }
 
