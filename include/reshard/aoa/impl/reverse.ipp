@@ -176,7 +176,14 @@ private:
     std::string_view parameter_name(std::string_view key) const {
         std::string_view const parameter = parameter_of(key, source_.suffixes());
         auto const id = code_.find(parameter);
-        return id && found_.versions().source(*id) != none ? parameter : key;
+        if (id && found_.versions().source(*id) != none)
+            return parameter;
+        for (scale_pattern const& pattern : patterns_)
+            if (auto const tensor = pattern.tensor_of(key))
+                if (auto const scaled = code_.find(*tensor);
+                    scaled && found_.versions().source(*scaled) != none)
+                    return code_.text(text_name(*scaled));
+        return key;
     }
 
     /// Asks for a tensor of the source that no statement reads.
@@ -301,6 +308,7 @@ private:
     source_names const& made_;
     mapping const& forward_;
     reverse_options const& options_;
+    std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
     recovery found_;
     lost_elements lost_;
     mirror mirror_;

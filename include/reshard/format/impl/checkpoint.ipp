@@ -12,6 +12,7 @@
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
+#include <reshard/format/impl/quantisation.ipp>
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/paddle/unified.hpp>
@@ -282,6 +283,7 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
         fail(errc::unsupported, path.string(), ": is of the format ", opened->metadata.format,
              ", and not ", from);
     select_keys(*opened, options.only, options.without);
+    opened->metadata.quantised = read_quantisation(*opened->files, opened->metadata);
     return with_warnings(std::move(*opened));
 }
 
