@@ -284,7 +284,7 @@ void check_fused_sources(job& all, layout const& held, job_files const& files) {
         all.lowered.findings.push_back(unplaced(aoa::severity::warning, "fused_remade", key, text));
 }
 
-/// Says what a program parts from its scales, at the statement that makes it.
+/// Reports tensors that a program parts from their scales, at the statement that makes them.
 void check_scale_sources(job& all, layout const& held) {
     auto const found = detail::carry_scales(all.lowered.map, held);
     if (found.empty())

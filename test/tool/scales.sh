@@ -65,7 +65,7 @@ succeeds 1 convert fp8 renamed2 --rename 'l.**=m.**'
 refuses 3 "'m.0.q.weight' has elements of 'l.0.q.weight', and 'l.0.q.weight_scale_inv'" \
     convert fp8 out/x --rename 'l.**.weight=m.**.weight'
 echo 'l.$L.q.weight -> l.$L.q.weight, dtype="bfloat16"' >cast.aoa
-refuses 3 "^cast.aoa:1:1: dtype mismatch: 'l.0.q.weight' is to be bfloat16, and 'l.0.q.weight' has stored values of float8_e4m3fn with scales, 'l.0.q.weight_scale_inv', which a cast does not apply; leave out the data type" \
+refuses 3 "^cast.aoa:1:1: dtype mismatch: 'l.0.q.weight' is to be bfloat16, and 'l.0.q.weight' has stored values of float8_e4m3fn with scales, 'l.0.q.weight_scale_inv', which a cast does not apply; omit the data type" \
     convert fp8 out/x --program cast.aoa --strict-warnings
 echo 'd.qweight -> d.qweight, dtype="float32"' >cast.aoa
 refuses 3 "'d.qweight' has stored values of int32 with scales" convert awq out/x --program cast.aoa
@@ -75,7 +75,7 @@ refuses 3 "'d.qzeros' has stored values of int32, which belong to 'd.qweight' as
 echo 'd.scales -> d.scales, dtype="float32"' >cast.aoa
 succeeds 1 convert awq scales_cast --program cast.aoa
 echo 'l.0.q.weight_scale_inv -> _' >removed.aoa
-refuses 3 "'l.0.q.weight' has elements of 'l.0.q.weight', and no output has 'l.0.q.weight_scale_inv', without which they mean nothing; keep both, or leave out both" \
+refuses 3 "'l.0.q.weight' has elements of 'l.0.q.weight', and no output has 'l.0.q.weight_scale_inv', without which they mean nothing; keep both, or remove both" \
     convert fp8 out/x --program removed.aoa
 echo 'l.0.q.weight -> a.weight, b.weight, axis=0, sizes="[2, 6]"
 l.0.q.weight_scale_inv -> a.weight_scale_inv, b.weight_scale_inv, axis=0, sizes="[1, 1]"' >split.aoa

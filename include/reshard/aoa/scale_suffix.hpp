@@ -30,34 +30,34 @@ inline constexpr std::size_t max_scale_endings = 64;
 RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
                                                    program const& code);
 
-/// A key with one `*`, or `**`, which stands for any text.
+/// A key with one `*`, or `**`, in place of any text.
 struct starred_key {
     std::string before;
     std::string after;
 
-    /// What the star stands for in a key; nothing for a key of another form.
+    /// The text of a key in place of the star; nullopt for a key of another form.
     std::optional<std::string_view> text_in(std::string_view key) const;
 
     std::string with(std::string_view text) const { return before + std::string(text) + after; }
 };
 
-/// `*.weight_packed => *.weight_scale`: what a tensor and its scales are called.
+/// `*.weight_packed => *.weight_scale`: the names of a tensor and of its scales.
 struct scale_pattern {
     starred_key tensor;
     starred_key scales;
     bool is_optional = false;               ///< `*.weight_scale?`: the source need not have any
-    std::optional<index_vector> block = {}; ///< of `blocks`, where it is given
+    std::optional<index_vector> block = {}; ///< of `blocks`, if given
 
     std::optional<std::string> scales_of(std::string_view key) const;
     std::optional<std::string> tensor_of(std::string_view key) const;
 };
 
-/// The patterns in the attributes of a statement; none where it names an ending.
+/// The patterns in the attributes of a statement; none if it names an ending.
 ///
-/// \throws statement_error with errc::syntax for what is no list of patterns
+/// \throws statement_error with errc::syntax if it is not a list of patterns
 RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> const& list);
 
-/// Those of all statements. What is wrong with one is said when its statement runs.
+/// The patterns of all statements. A wrong one is reported when its statement runs.
 RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code);
 
 /// The program with a name for the scales of each tensor that it names.
@@ -83,7 +83,7 @@ private:
 
     program const& code_;
     std::map<std::string, text_span> places_;
-    std::set<std::string> matched_; ///< what was looked for
+    std::set<std::string> matched_; ///< texts that were looked for
 };
 
 /// Refuses attributes of scales that cannot be, or contradict those of another statement.

@@ -90,7 +90,7 @@ constexpr block_form permuted(block_form const& form, permutation const& order) 
     return {order.apply(form.block), form.count.empty() ? form.count : order.apply(form.count)};
 }
 
-/// The order in which the axes of scales come where those of their tensor are permuted.
+/// The order of the scales' axes if their tensor's axes are permuted.
 constexpr permutation order_of_scales(block_form const& source, permutation const& order) {
     index_vector numbers; ///< of the scales' axes, by axis of the tensor
     for (index_t axis = 0, next = 0; axis < std::ssize(source.block); ++axis)
@@ -129,10 +129,10 @@ constexpr void check_scaled(piece const& p, block_form const& form) {
              ", and the tensor ", p.extent.size());
 }
 
-/// The scales of a piece, which are those of its source.
+/// The piece of scales that belongs to a piece of their tensor.
 ///
 /// \param target the form with the axes in the order of the target
-/// \throws error with errc::shape_mismatch where the piece is cut inside a block
+/// \throws error with errc::shape_mismatch if the piece is cut inside a block
 constexpr piece scale_piece(piece p, expression const& tensor, scale_source const& from,
                             block_form const& target) {
     block_form const& own = from.form;
@@ -149,10 +149,9 @@ constexpr piece scale_piece(piece p, expression const& tensor, scale_source cons
     return p;
 }
 
-/// Adds scales, but for those that are there already, as where a tensor is cut along an axis along
-/// which its scales are not.
+/// Adds scales, each once: a tensor may be cut along an axis along which its scales are not cut.
 ///
-/// \throws error with errc::unsupported where others are there
+/// \throws error with errc::unsupported if other scales have that place
 constexpr void add_scales(piece_list& pieces, piece const& p, block_form const& form) {
     bool const may_meet =
         std::find(form.block.begin(), form.block.end(), index_t{0}) != form.block.end();
@@ -161,7 +160,7 @@ constexpr void add_scales(piece_list& pieces, piece const& p, block_form const& 
             return;
         if (intersect(pieces.target_box(i), p.target_box()))
             fail(errc::unsupported,
-                 "tensors with scales of their own cannot be combined along an axis along which "
+                 "tensors with different scales cannot be combined along an axis along which "
                  "scales are not cut");
     }
     pieces.push_back(p);
@@ -172,10 +171,10 @@ constexpr void add_scales(piece_list& pieces, piece const& p, block_form const& 
 /// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks are permuted with their
 /// tensor.
 ///
-/// \par Shape  `form` of the sources; the result has those of each block of `tensor`
+/// \par Shape  `form` of the sources; the result has the scales of each block of `tensor`
 /// \throws     error with errc::shape_mismatch where the tensor is cut inside a block, or blocks of
 ///             two shapes meet, errc::dtype_mismatch where it is cast or scales differ in type,
-///             errc::unsupported where it is reshaped, or has two scales at one place
+///             errc::unsupported if it is reshaped, or has two scales at one index
 /// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
 ///             Flex Checkpoint has no such rule, there scales have statements of their own
 constexpr expression block_scales(expression const& tensor, block_form const& form, data_type dtype,

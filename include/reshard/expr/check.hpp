@@ -50,7 +50,7 @@ struct mapping_finding {
 };
 
 /// How much of its scales belongs to each element of a quantised tensor, as their keys and extents
-/// say; nothing where they do not fit one another.
+/// say; nullopt if they do not fit.
 ///
 /// \param said settles what extents leave open
 RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tensor,
@@ -66,15 +66,15 @@ struct scale_finding {
 };
 
 /// Relates outputs of a program to those that are their scales, zero points and the like, by the
-/// names of conventions that are known, and finds what the program parts from them: a quantised
+/// names of conventions that are known, and finds tensors that the program parts from them: a quantised
 /// tensor that is renamed, fused or cut inside a block without them, or cast. Errors come first.
 ///
-/// \param source what the program reads
+/// \param source of the program
 RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout const& source);
 
 /// The same.
 ///
-/// \param needs_all also where no output has the scales
+/// \param needs_all also if no output has the scales
 /// \throws error for the first finding that is an error
 RESHARD_DECL void check_scales(mapping& program, layout const& source, bool needs_all);
 

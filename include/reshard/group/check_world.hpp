@@ -95,8 +95,8 @@ RESHARD_DECL std::size_t unused_rule(std::size_t rules,
 
 } // namespace detail
 
-/// Refuses rules that no tensor of any rank took and that are not optional, and keys without a rule where `layer.others` says
-/// so.
+/// Refuses rules that no tensor of any rank took, unless they are optional, and keys without a rule
+/// if `layer.others` says so.
 ///
 /// A rule may have no tensor on some ranks: those of other pipeline stages. `result` is what
 /// `apply` made of `tensors`.

@@ -24,11 +24,11 @@ namespace reshard {
 
 namespace detail {
 
-/// What the configuration of a model says of its quantised tensors.
+/// Facts about quantised tensors, from the configuration of a model.
 struct quantisation_facts {
     /// Extents of blocks with one scale, each along the last axes of a tensor.
     std::vector<index_vector> blocks;
-    /// Input channels are in an order of their own, so that any of them may be of any group.
+    /// Input channels are reordered, so that any channel may be of any group.
     bool is_reordered = false;
 
     bool operator==(quantisation_facts const&) const = default;

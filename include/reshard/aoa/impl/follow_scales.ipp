@@ -17,7 +17,7 @@
 
 namespace reshard::aoa::detail {
 
-/// What is known of blocks, for the scales that a pattern names.
+/// The blocks that a pattern names, as facts.
 inline quantisation_facts facts_of(scale_pattern const& pattern) {
     quantisation_facts facts;
     if (pattern.block)
@@ -43,7 +43,7 @@ public:
 private:
     static name text_name(std::uint32_t id) { return {name::kind_type::text, false, id, {}}; }
 
-    /// Whether a name is that of an output which a statement makes.
+    /// Whether a name is an output that a statement makes.
     bool is_made(name const& tensor) {
         binding const& bound = in_.names[tensor];
         return bound.value != binding::none && !bound.is_spoilt &&
@@ -55,7 +55,7 @@ private:
         name const scales = text_name(*in_.code.find(key));
         binding const& own = in_.names[scales];
         if (own.value != binding::none || own.is_spoilt || own.is_added || own.is_removed)
-            return; // a statement says what they are
+            return; // a statement makes them
         try {
             bound_value const& value = in_.names.value(bound.value);
             auto const found = sources(pattern, value);
@@ -77,9 +77,9 @@ private:
         }
     }
 
-    /// The scales of the tensors that a value is made of, or nothing where none has any.
+    /// The scales of the tensors that a value is made of; empty if none has any.
     ///
-    /// \throws error with errc::unknown_key where only some have
+    /// \throws error with errc::unknown_key if only some have them
     std::vector<key_id> sources(scale_pattern const& pattern, bound_value const& value) const {
         std::vector<key_id> found;
         std::string without, with;

@@ -88,7 +88,7 @@ RESHARD_DECL std::optional<std::string> scale_pattern::tensor_of(std::string_vie
     return text ? std::optional(tensor.with(*text)) : std::nullopt;
 }
 
-/// \throws statement_error with errc::syntax where there is not one star
+/// \throws statement_error with errc::syntax unless there is one star
 inline starred_key starred(std::string_view text, attribute const& by) {
     auto const is_blank = [](char c) { return c == ' '; };
     text.remove_prefix(
@@ -200,7 +200,7 @@ RESHARD_DECL void scale_places::note(statement const& one) {
     }
 }
 
-/// What is wrong with an ending that no tensor of the source has scales of.
+/// Says that no tensor of the source has scales with that ending; empty if one has.
 inline std::string unmatched_ending(std::string_view ending, catalog const& source) {
     for (catalog_entry const& entry : source)
         if (entry.key.size() > ending.size() && entry.key.ends_with(ending)) {
@@ -255,7 +255,7 @@ RESHARD_DECL void check_scales(std::vector<attribute> const& list,
                                std::vector<state_suffix> const& suffixes, scale_places& places) {
     auto const said = scale_suffix_of(list);
     if (!said)
-        return static_cast<void>(scale_patterns(list)); // which refuses what are none
+        return static_cast<void>(scale_patterns(list)); // which checks them
     auto const known = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
     if (known == suffixes.end())
         throw statement_error{errc::limit_exceeded,

@@ -23,7 +23,7 @@ inline bool is_whole_source(expression const& value, source_list const& sources)
            sources[value.pieces.source(0)].shape == value.shape;
 }
 
-/// Whether two pieces take the same elements where both have some.
+/// Whether two pieces take the same elements in the box that both have.
 inline bool agree(piece const& a, piece const& b) {
     auto const common = intersect(a.target_box(), b.target_box());
     if (!common || a.source == zero_source)
@@ -89,7 +89,7 @@ private:
 
     std::string const& key_of(std::size_t tensor) const { return source_.tensors[tensor].key; }
 
-    /// The number of a tensor as a source of the program, or `zero_source` where it is none.
+    /// The number of a tensor as a source of the program, or `zero_source`.
     key_id number_of(std::size_t tensor) const {
         auto const known = numbers_.find(key_of(tensor));
         return known == numbers_.end() ? zero_source : known->second;
@@ -143,7 +143,7 @@ private:
                 words("'", output.key, "' is to be ", output.value.dtype, ", and '", key,
                       "' has stored values of ", p.stored, " with scales, '",
                       key_of(scaled->second->scales),
-                      "', which a cast does not apply; leave out the data type, or dequantise the "
+                      "', which a cast does not apply; omit the data type, or dequantise the "
                       "model before"));
             return true;
         }
@@ -177,7 +177,7 @@ private:
         }
     }
 
-    /// Whether `scales=` says what the scales of an output are that has these of the source.
+    /// Whether `scales=` names the scales of an output that has these scales of the source.
     bool is_declared(std::string const& key, found_scales const& scaled) const {
         auto const [first, last] = declared_.equal_range(key);
         return std::any_of(first, last, [&](auto const& one) {
@@ -195,8 +195,8 @@ private:
         return outputs_[id];
     }
 
-    /// The output that has the scales of another one, or null: that of the name which the
-    /// convention gives it or, where they were renamed as well, one that is made of them.
+    /// The output that has the scales of another output, or null: the convention names it, or it is
+    /// made of them under a new name.
     mapping_output const* scales_of(mapping_output const& output, scale_rule const& rule,
                                     found_scales const& scaled) {
         if (auto const key = with_ending(output.key, rule.tensor, rule.scales))
@@ -209,7 +209,7 @@ private:
         return nullptr;
     }
 
-    /// What to do about scales that do not follow what a statement makes.
+    /// How to let scales follow the tensor that a statement makes.
     static std::string advice(std::string const& made, scale_rule const& rule,
                               std::string const& tensor, std::string const& scales) {
         std::size_t const dot = std::min(tensor.rfind('.'), tensor.size());
@@ -217,8 +217,7 @@ private:
         auto const own = with_ending(made, rule.tensor, rule.scales);
         return words("; write  scales=\"*", tensor.substr(begin), " => *", scales.substr(begin),
                      "\"  in the statement that makes '", made, "', or make ",
-                     own ? "'" + *own + "'" : std::string("its scales"),
-                     " in a statement of their own");
+                     own ? "'" + *own + "'" : std::string("its scales"), " in another statement");
     }
 
     void refuse_missing(mapping_output const& output, scale_rule const& rule,
@@ -233,7 +232,7 @@ private:
                           made.front()->key == scales ? "keeps its name"
                                                       : "becomes '" + made.front()->key + "'");
         bool const is_error = !rule.is_aside || is_whole;
-        text += output.key == tensor ? std::string("; keep both, or leave out both")
+        text += output.key == tensor ? std::string("; keep both, or remove both")
                 : is_error           ? advice(output.key, rule, tensor, scales)
                            : "; it holds for that tensor alone: give one for '" + output.key +
                                  "', or remove it";
@@ -253,13 +252,13 @@ private:
                 words("'", scales.key, "' is to be ", scales.value.dtype, ", and '",
                       key_of(scaled.scales), "' has stored values of ", p.stored,
                       ", which belong to '", key_of(scaled.tensor),
-                      "' as they are; leave out the data type"));
+                      "' as they are; omit the data type"));
             return true;
         }
         return false;
     }
 
-    /// \throws error where the scales cannot follow
+    /// \throws error if the scales cannot follow
     void compare(mapping_output const& output, mapping_output const& scales, scale_rule const& rule,
                  numbers const& ids) {
         auto const source_of = [&](key_id id) {
@@ -294,7 +293,7 @@ private:
         });
     }
 
-    /// Relates scales that statements made in a way of their own: as extents say, or as a whole.
+    /// Relates scales that statements made otherwise: as extents say, or as a whole.
     void relate_by_shape(mapping_output const& output, mapping_output const& scales,
                          scale_rule const& rule) {
         auto form = form_by_rule(rule, output.value.shape, scales.value.shape, source_.quantised);

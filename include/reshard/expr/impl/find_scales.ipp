@@ -22,19 +22,19 @@ enum class scale_axes : std::uint8_t {
     none,    ///< they belong to the tensor as a whole
 };
 
-/// What a quantised tensor and its scales are called.
+/// The names of a quantised tensor and of its scales.
 struct scale_rule {
     std::string_view tensor; ///< how the key of the tensor ends
-    std::string_view scales; ///< what the key of its scales has in place of that
+    std::string_view scales; ///< the ending of the scales' key
     scale_axes axes = scale_axes::leading;
     bool is_packed = false; ///< several values are one element of either, so any ratio may be right
     index_t block = 0;      ///< the usual extent of a block; 0: there is none
-    bool is_aside = false;  ///< what is known of one tensor, which a fused one may lack
+    bool is_aside = false;  ///< true of one tensor alone, so that a fused one may lack it
 };
 
 /// The conventions of quantised checkpoints.
 ///
-/// Blocks, groups and packing factors follow from the extents of the two tensors; where these leave
+/// Blocks, groups and packing factors follow from the extents of the two tensors; if these leave
 /// several open, `quantization_config` of the model's configuration decides (`weight_block_size`,
 /// `group_size`), then `block` here, then powers of two.
 ///
@@ -111,7 +111,7 @@ inline std::vector<index_t> likely_blocks(scale_rule const& rule, std::size_t ax
     return likely;
 }
 
-/// How `scales` scales go with `extent` elements; nothing where they do not.
+/// How `scales` scales go with `extent` elements; nullopt if they do not.
 inline std::optional<axis_form> form_along(index_t extent, index_t scales, scale_rule const& rule,
                                            std::vector<index_t> const& likely) {
     auto const fits = [&](index_t block) {
@@ -160,7 +160,7 @@ inline std::optional<block_form> form_from(std::size_t first, index_vector const
     return form;
 }
 
-/// The form of scales that a rule names; nothing where their extents do not fit.
+/// The form of scales that a rule names; nullopt if their extents do not fit.
 inline std::optional<block_form> form_by_rule(scale_rule const& rule, index_vector const& shape,
                                               index_vector const& scales,
                                               quantisation_facts const& said) {
@@ -173,7 +173,7 @@ inline std::optional<block_form> form_by_rule(scale_rule const& rule, index_vect
                     : form_from(is_last ? ndim - 1 : 0, shape, scales, rule, said);
     if (rule.axes == scale_axes::none)
         std::ranges::copy(scales, form->count.begin());
-    // Rows of qweight are input channels: of any group, where these are in an order of their own.
+    // Rows of qweight are input channels: of any group, if channels are reordered.
     if (form && said.is_reordered && rule.tensor == ".qweight" && scales.size() == 2) {
         form->block[0] = 0;
         form->count[0] = scales[0];
@@ -190,7 +190,7 @@ RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tenso
     return form_by_rule({}, tensor.shape, scales.shape, said);
 }
 
-/// A quantised tensor of a layout and scales of it, by their places there.
+/// A quantised tensor of a layout and its scales, by number.
 struct found_scales {
     scale_rule const* rule = nullptr;
     std::size_t tensor = 0;

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// Reads what a configuration says of blocks and of the order of input channels.
+/// Reads blocks and the order of input channels from a configuration.
 ///
 /// \par Source `weight_block_size` of FP8, `group_size` and `desc_act` of GPTQ and AWQ,
 ///             `config_groups` of compressed-tensors with `block_structure` and `actorder`
@@ -61,7 +61,7 @@ private:
     quantisation_facts facts_;
 };
 
-/// The JSON document in a file beside a checkpoint; null where there is none.
+/// The JSON document in a file beside a checkpoint, or null.
 inline boost::json::value document_beside(file_store const& files,
                                           std::filesystem::path const& path) {
     constexpr std::uint64_t most = std::uint64_t{64} << 20;
@@ -76,8 +76,8 @@ inline boost::json::value document_beside(file_store const& files,
     }
 }
 
-/// What the configuration beside a checkpoint says of its quantised tensors. Where no tensor may be
-/// one, it is not read.
+/// The facts in the configuration beside a checkpoint, which is read only if a tensor may be
+/// quantised.
 inline quantisation_facts read_quantisation(file_store const& files,
                                             checkpoint_metadata const& found) {
     if (std::ranges::none_of(found.tensors, may_be_quantised, &checkpoint_tensor::dtype))

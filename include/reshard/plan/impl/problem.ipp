@@ -139,8 +139,8 @@ inline box hull_of(std::set<box> const& boxes) {
     return all;
 }
 
-/// The axis along which a holder lacks some of the scales it wants; the first one where it lacks
-/// some within.
+/// The axis along which a holder lacks some of the scales it wants; the first axis if it lacks some
+/// within.
 ///
 /// \pre it has some
 inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
@@ -159,12 +159,12 @@ inline std::string cut_advice(relation const& scaled, std::size_t axis) {
         return whole + ", which belongs to all of '" + scaled.key + "' along axis " +
                std::to_string(axis);
     std::string const both = words("along axis ", axis, " cut '", scaled.key, "' and its scales ");
-    std::string const where =
+    std::string const cuts =
         form.block[axis] == 1
-            ? words("at the same places, where ", counted(form.count_of(axis), "scale"),
+            ? words("at the same cuts: ", counted(form.count_of(axis), "scale"),
                     form.count_of(axis) == 1 ? " belongs" : " belong", " to one element")
             : words("between blocks of ", form.block[axis]);
-    return both + where +
+    return both + cuts +
            ", or give each rank the scales of every block that it has elements of: " + whole;
 }
 
