@@ -6,7 +6,7 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/layout/catalog.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <cstddef>
 #include <map>
@@ -17,7 +17,7 @@
 #include <vector>
 
 /// \file
-/// `scales="_scale_inv", blocks="[128, 128]"` and `scales="*.weight_packed => *.weight_scale"`: which
+/// `scales="_scale_inv", blocks="[128, 128]"`, `scales="*.weight_packed => *.weight_scale"`: which
 /// keys are the scales of a tensor.
 
 namespace reshard::aoa::detail {
@@ -50,6 +50,9 @@ struct scale_pattern {
 
     std::optional<std::string> scales_of(std::string_view key) const;
     std::optional<std::string> tensor_of(std::string_view key) const;
+
+    /// What `blocks` settles.
+    quantisation_facts facts() const;
 };
 
 /// The patterns in the attributes of a statement; none if it names an ending.

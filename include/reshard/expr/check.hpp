@@ -66,8 +66,8 @@ struct scale_finding {
 };
 
 /// Relates outputs of a program to those that are their scales, zero points and the like, by the
-/// names of conventions that are known, and finds tensors that the program parts from them: a quantised
-/// tensor that is renamed, fused or cut inside a block without them, or cast. Errors come first.
+/// names of conventions that are known, and finds tensors that the program parts from them: those
+/// renamed, fused or cut inside a block without them, and those cast. Errors come first.
 ///
 /// \param source of the program
 RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout const& source);

@@ -17,14 +17,6 @@
 
 namespace reshard::aoa::detail {
 
-/// The blocks that a pattern names, as facts.
-inline quantisation_facts facts_of(scale_pattern const& pattern) {
-    quantisation_facts facts;
-    if (pattern.block)
-        facts.blocks.push_back(*pattern.block);
-    return facts;
-}
-
 /// Gives the scales that patterns name to what statements make of their tensors.
 class scale_follower {
 public:
@@ -108,7 +100,7 @@ private:
             catalog_entry const& from = in_.source.entry(id);
             key_id const number = scales_of(pattern, id);
             catalog_entry const& scales = in_.source.entry(number);
-            auto const form = form_of_scales(from, scales, facts_of(pattern));
+            auto const form = form_of_scales(from, scales, pattern.facts());
             if (!form)
                 fail(errc::shape_mismatch, "'", scales.key, "' of shape ", scales.shape,
                      " does not fit '", from.key, "' of shape ", from.shape,
@@ -140,7 +132,7 @@ inline void relate_scales(lower_context& context, std::vector<scale_pattern> con
             auto const entry_of = [](mapping_output const& one) {
                 return catalog_entry{one.key, one.value.dtype, one.value.shape, {}};
             };
-            if (auto form = form_of_scales(entry_of(output), entry_of(*scales), facts_of(pattern)))
+            if (auto form = form_of_scales(entry_of(output), entry_of(*scales), pattern.facts()))
                 map.relate(
                     {relation::kind::scale, output.key, scales->key, form->block, form->count});
         }

@@ -83,6 +83,13 @@ RESHARD_DECL std::optional<std::string> scale_pattern::scales_of(std::string_vie
     return text ? std::optional(scales.with(*text)) : std::nullopt;
 }
 
+RESHARD_DECL quantisation_facts scale_pattern::facts() const {
+    quantisation_facts facts;
+    if (block)
+        facts.blocks.push_back(*block);
+    return facts;
+}
+
 RESHARD_DECL std::optional<std::string> scale_pattern::tensor_of(std::string_view key) const {
     auto const text = scales.text_in(key);
     return text ? std::optional(tensor.with(*text)) : std::nullopt;

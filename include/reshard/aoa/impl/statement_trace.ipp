@@ -25,6 +25,18 @@ RESHARD_DECL statement_trace::statement_trace(program const& code)
             added_.emplace(code.text(code.right(one)[0]), i);
 }
 
+namespace detail {
+
+/// The tensor of which a key has the scales, as patterns of a program say; otherwise the key.
+inline std::string scaled_by(program const& code, std::string_view key) {
+    for (scale_pattern const& pattern : scale_patterns(code))
+        if (auto tensor = pattern.tensor_of(key))
+            return std::move(*tensor);
+    return std::string(key);
+}
+
+} // namespace detail
+
 RESHARD_DECL std::vector<std::size_t> statement_trace::between(std::string_view source,
                                                                std::string_view target) const {
     auto id = code_.find(target);
@@ -32,6 +44,12 @@ RESHARD_DECL std::vector<std::size_t> statement_trace::between(std::string_view 
         target = detail::parameter_of(target, suffixes_);
         source = detail::parameter_of(source, suffixes_);
         id = code_.find(target);
+    }
+    std::string const scaled = id ? std::string() : detail::scaled_by(code_, target);
+    std::string const scaling = id ? std::string() : detail::scaled_by(code_, source);
+    if (!id) {
+        source = scaling;
+        id = code_.find(target = scaled);
     }
     return makers(
         id, [&](std::uint32_t version) { return code_.text(chain_.name_of(version)) == source; });
@@ -41,6 +59,9 @@ RESHARD_DECL std::vector<std::size_t> statement_trace::leading_to(std::string_vi
     auto id = code_.find(target);
     if (!id)
         id = code_.find(target = detail::parameter_of(target, suffixes_));
+    std::string const scaled = id ? std::string() : detail::scaled_by(code_, target);
+    if (!id)
+        id = code_.find(target = scaled);
     std::vector<std::size_t> numbers = makers(id, [](std::uint32_t) { return true; });
     if (auto const place = added_.find(target); numbers.empty() && place != added_.end())
         numbers.push_back(place->second);
