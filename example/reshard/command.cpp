@@ -97,7 +97,7 @@ void add_reading(CLI::App& command, reshard::detail::safetensors_options& readin
         .add_option("--only", reading.only,
                     "A pattern of keys, such as 'model.**', of tensors and other values that are "
                     "read; the others are as if they were not there (* is a name between two dots, "
-                    "** is anything). One that matches nothing is an error, unless it ends in ?")
+                    "** is anything)")
         ->expected(1)
         ->take_all();
     command

@@ -120,14 +120,6 @@ std::vector<rename_pair> pairs_of(std::string const& rename) {
 constexpr std::string_view anything = "**";
 constexpr std::string_view no_cast = "keep";
 
-/// Takes the `?` from the end of the old name; then no key need have it.
-bool take_question(rename_pair& rename) {
-    bool const is_optional = rename.first.size() > 1 && rename.first.ends_with('?');
-    if (is_optional)
-        rename.first.pop_back();
-    return is_optional;
-}
-
 /// A name with `**` in it: what is before and behind.
 struct name_around {
     std::string_view before;
@@ -159,15 +151,15 @@ std::optional<std::string_view> followed_by(std::string_view key, auto&& is_ther
 
 /// Adds a rename for each key of the source that has the form of one with `**`, and that no other
 /// renames.
-void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair rename,
+void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& rename,
                             std::set<std::string, std::less<>> const& keys) {
-    bool has_matched = take_question(rename);
     auto const from = around_anything(rename.first, rename);
     auto const to = around_anything(rename.second, rename);
     std::set<std::string_view> known;
     for (rename_pair const& other : all)
         known.insert(other.first);
     std::vector<rename_pair> added;
+    bool has_matched = false;
     for (std::string_view const key : keys) {
         if (!is_around(key, from))
             continue;
@@ -192,10 +184,8 @@ std::vector<rename_pair> all_renames(std::vector<std::string> const& texts,
     std::vector<rename_pair> all, of_patterns;
     for (std::string const& text : texts)
         for (rename_pair& rename : pairs_of(text))
-            if (rename.first.find(anything) != rename.first.npos)
-                of_patterns.push_back(std::move(rename));
-            else if (!take_question(rename) || keys.contains(rename.first))
-                all.push_back(std::move(rename));
+            (rename.first.find(anything) == rename.first.npos ? all : of_patterns)
+                .push_back(std::move(rename));
     for (rename_pair const& rename : of_patterns)
         add_renames_of_pattern(all, rename, keys);
     return all;
@@ -285,7 +275,7 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
                                   detail::words(", dtype=\"", name(*last->dtype), "\""));
     }
     for (cast_pattern const& cast : casts)
-        if (!cast.has_matched && !cast.pattern.is_optional())
+        if (!cast.has_matched)
             fail(errc::unknown_key, "--cast: no tensor of floating point that is written matches '",
                  cast.pattern.text(), "'");
     return text;

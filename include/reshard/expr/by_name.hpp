@@ -48,8 +48,6 @@ inline mapping fit_shapes(mapping program, layout const& target,
         return program;
     std::vector<key_pattern> const patterns(allowed.begin(), allowed.end());
     std::vector<bool> used(patterns.size());
-    std::transform(patterns.begin(), patterns.end(), used.begin(),
-                   [](key_pattern const& one) { return one.is_optional(); });
     for (tensor_layout const& tensor : target.tensors) {
         if (!note_matches(patterns, tensor.key, used))
             continue;

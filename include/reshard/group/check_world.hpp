@@ -95,8 +95,8 @@ RESHARD_DECL std::size_t unused_rule(std::size_t rules,
 
 } // namespace detail
 
-/// Refuses rules that no tensor of any rank took, unless they are optional, and keys without a rule
-/// if `layer.others` says so.
+/// Refuses rules that no tensor of any rank took, and keys without a rule where `layer.others` says
+/// so.
 ///
 /// A rule may have no tensor on some ranks: those of other pipeline stages. `result` is what
 /// `apply` made of `tensors`.
@@ -112,8 +112,8 @@ void check_rules(group auto const& world, shard_rules const& layer,
                                  detail::refuse_unruled(result.unruled);
                          }));
     std::string used;
-    for (std::size_t i = 0; i < result.used.size(); ++i)
-        used += result.used[i] || layer.rules[i].match.is_optional() ? '1' : '0';
+    for (bool const one : result.used)
+        used += one ? '1' : '0';
     std::size_t const unused = detail::unused_rule(used.size(), world.all_gather(used));
     agree_on(world, [&] {
         if (unused < used.size())

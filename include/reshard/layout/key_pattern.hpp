@@ -13,14 +13,12 @@
 namespace reshard {
 
 /// A pattern of keys: `*` stands for one or more characters other than a dot, `**` for anything,
-/// also nothing; every other character for itself. A `?` at its end says that no key need match.
+/// also nothing; every other character for itself.
 class key_pattern {
 public:
     explicit key_pattern(std::string_view text);
 
-    /// Without the `?`.
     std::string const& text() const { return text_; }
-    bool is_optional() const { return is_optional_; }
 
     /// True where the whole key matches. Takes time in proportion to key times pattern, whatever
     /// they are.
@@ -47,7 +45,6 @@ private:
     /// Where nothing need be taken, the step behind is reached too.
     void skip(std::vector<bool>& reached) const;
 
-    bool is_optional_;
     std::string text_;
     std::vector<step> steps_;
 };

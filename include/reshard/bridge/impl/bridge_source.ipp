@@ -156,7 +156,7 @@ source_state::matching(std::vector<std::string> const& patterns) const {
     std::vector<bool> matched(whole_.tensors.size());
     for (std::string const& text : patterns) {
         key_pattern const pattern(text);
-        bool is_used = pattern.is_optional();
+        bool is_used = false;
         for (std::size_t t = 0; t < matched.size(); ++t)
             if (pattern.matches(whole_.tensors[t].key))
                 matched[t] = is_used = true;

@@ -203,7 +203,7 @@ public:
     std::vector<std::string> notes() const {
         std::vector<std::string> result;
         for (std::size_t i = 0; i < used_.size(); ++i)
-            if (!used_[i] && !book_.rules[i].match.is_optional())
+            if (!used_[i])
                 result.push_back(book_.file + ": rules[" + std::to_string(i) +
                                  "]: no key matches, or "
                                  "earlier rules take all that match '" +
@@ -247,7 +247,7 @@ private:
         auto const add = [&](std::string const& what, std::vector<bool> const& used,
                              std::vector<key_pattern> const& patterns) {
             for (std::size_t i = 0; i < used.size(); ++i)
-                if (!used[i] && !patterns[i].is_optional())
+                if (!used[i])
                     notes.push_back(book_.file + ": stages." + what + "[" + std::to_string(i) +
                                     "]: no key matches '" + patterns[i].text() + "'");
         };

@@ -37,7 +37,7 @@ public:
                        std::size_t count) const {
         for (auto const* const patterns : {&only_, &without_})
             for (auto const& [pattern, has_matched] : *patterns)
-                if (!has_matched && !pattern.is_optional())
+                if (!has_matched)
                     fail(errc::unknown_key, found.path.string(), ": no key matches '",
                          pattern.text(), "'; ", first_and_more("'" + first + "'", count),
                          count == 1 ? " is there" : " are there");

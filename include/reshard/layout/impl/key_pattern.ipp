@@ -12,9 +12,7 @@
 
 namespace reshard {
 
-RESHARD_DECL key_pattern::key_pattern(std::string_view text)
-    : is_optional_(text.ends_with('?')), text_(text.substr(0, text.size() - is_optional_)) {
-    text = text_;
+RESHARD_DECL key_pattern::key_pattern(std::string_view text) : text_(text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         bool const is_star = text[i] == '*';
         bool const is_double = is_star && i + 1 < text.size() && text[i + 1] == '*';

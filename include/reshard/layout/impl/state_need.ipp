@@ -44,7 +44,7 @@ public:
             return std::any_of(companions.begin(), companions.end(),
                                [&](key_pattern const& one) { return one.matches(key); });
         };
-        bool is_met = pattern.is_optional();
+        bool is_met = false;
         for (std::string const& key : known)
             if (pattern.matches(key) && !is_companion(key)) {
                 is_met = true;
