@@ -36,9 +36,11 @@ source_spec read_source(std::string const& path, detail::safetensors_options con
         layout held = layout_of(found);
         return {path, std::move(held), std::move(found), reading};
     }
-    if (!reading.from.empty() || !reading.only.empty() || !reading.without.empty())
+    if (!reading.from.empty() || !reading.only.empty() || !reading.without.empty() ||
+        !reading.source_layout.empty())
         fail(errc::usage, path,
-             ": --from, --only and --without are for checkpoints, and this is a layout");
+             ": --from, --only, --without and --source-layout are for checkpoints, and this is a "
+             "layout");
     detail::layout_file const file = detail::read_layout_file(path);
     if (detail::needs_shapes(file))
         fail(errc::bad_layout, path + ": this layout has rules and no shapes, and a source needs "

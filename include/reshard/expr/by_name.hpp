@@ -24,16 +24,6 @@
 
 namespace reshard::detail {
 
-/// Notes which patterns match, and whether one does.
-inline bool note_matches(std::vector<key_pattern> const& patterns, std::string const& key,
-                         std::vector<bool>& used) {
-    bool matches = false;
-    for (std::size_t i = 0; i < patterns.size(); ++i)
-        if (patterns[i].matches(key))
-            matches = used[i] = true;
-    return matches;
-}
-
 /// The program whose outputs have the shapes of `target` where a pattern of keys allows it: each
 /// axis is cropped, or extended with zeros, at its tail.
 ///
@@ -46,10 +36,9 @@ inline mapping fit_shapes(mapping program, layout const& target,
                           std::vector<std::string> const& allowed) {
     if (allowed.empty())
         return program;
-    std::vector<key_pattern> const patterns(allowed.begin(), allowed.end());
-    std::vector<bool> used(patterns.size());
+    std::vector<given_pattern> patterns(allowed.begin(), allowed.end());
     for (tensor_layout const& tensor : target.tensors) {
-        if (!note_matches(patterns, tensor.key, used))
+        if (!match_any(patterns, tensor.key))
             continue;
         index_vector const& wanted = target.shape_of(tensor);
         mapping_output const* const output = program.find(tensor.key);
@@ -57,13 +46,10 @@ inline mapping fit_shapes(mapping program, layout const& target,
             output->value.ndim() == wanted.size())
             program.define(tensor.key, resize(output->value, wanted));
     }
-    auto const unused = std::find(used.begin(), used.end(), false);
-    if (unused != used.end()) {
-        std::string const& text = allowed[static_cast<std::size_t>(unused - used.begin())];
-        fail(errc::unknown_key, "options.shape_mismatch: '", text, "' matches none of the ",
-             counted(target.tensors.size(), "key"), " of the target",
-             did_you_mean_key(text, target.tensors, &tensor_layout::key));
-    }
+    if (given_pattern const* const missed = first_missed(patterns))
+        fail(errc::unknown_key, "options.shape_mismatch: '", missed->text(),
+             "' matches none of the ", counted(target.tensors.size(), "key"), " of the target",
+             did_you_mean_key(missed->text(), target.tensors, &tensor_layout::key));
     return program;
 }
 

@@ -27,6 +27,8 @@
 #include <reshard/format/impl/opened_checkpoint.ipp>
 #include <reshard/format/impl/other_names.ipp>
 #include <reshard/format/impl/planned_files.ipp>
+#include <reshard/format/impl/rank_file_names.ipp>
+#include <reshard/format/impl/rank_files.ipp>
 #include <reshard/format/impl/row_major_files.ipp>
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>

@@ -267,9 +267,9 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
          lost.empty() ? no_checkpoint(files, path, all) : lost);
 }
 
-RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
-                                          std::filesystem::path const& path,
-                                          safetensors_options const& options) {
+RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& path,
+                                               safetensors_options const& options) {
     std::string const& from = options.from;
     if (!from.empty())
         check_asked(*files, path, from);
@@ -282,9 +282,26 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
     if (!from.empty() && opened->metadata.format != from)
         fail(errc::unsupported, path.string(), ": is of the format ", opened->metadata.format,
              ", and not ", from);
-    select_keys(*opened, options.only, options.without);
-    opened->metadata.quantised = read_quantisation(*opened->files, opened->metadata);
-    return with_warnings(std::move(*opened));
+    return std::move(*opened);
+}
+
+/// What is selected of a checkpoint, with the warnings that belong to it.
+inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
+                                       std::filesystem::path const& path,
+                                       safetensors_options const& options) {
+    opened_checkpoint opened = open_unselected(std::move(files), path, options);
+    select_keys(opened, options.only, options.without);
+    return with_warnings(std::move(opened));
+}
+
+RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
+                                          std::filesystem::path const& path,
+                                          safetensors_options const& options) {
+    opened_checkpoint opened = options.source_layout.empty()
+                                   ? open_selected(std::move(files), path, options)
+                                   : open_rank_files(std::move(files), path, options);
+    opened.metadata.quantised = read_quantisation(*opened.files, opened.metadata);
+    return opened;
 }
 
 } // namespace detail

@@ -25,44 +25,26 @@ namespace reshard::detail {
 class key_selection {
 public:
     key_selection(std::vector<std::string> const& only, std::vector<std::string> const& without)
-        : only_(patterns_of(only)), without_(patterns_of(without)) {}
+        : only_(only.begin(), only.end()), without_(without.begin(), without.end()) {}
 
     bool takes(std::string_view key) {
-        bool const is_wanted = match(only_, key) || only_.empty();
-        return !match(without_, key) && is_wanted;
+        bool const is_wanted = match_any(only_, key) || only_.empty();
+        return !match_any(without_, key) && is_wanted;
     }
 
     /// Refuses a pattern that matched none of the keys, which may be misspelt.
     void check_matched(checkpoint_metadata const& found, std::string const& first,
                        std::size_t count) const {
         for (auto const* const patterns : {&only_, &without_})
-            for (auto const& [pattern, has_matched] : *patterns)
-                if (!has_matched)
-                    fail(errc::unknown_key, found.path.string(), ": no key matches '",
-                         pattern.text(), "'; ", first_and_more("'" + first + "'", count),
-                         count == 1 ? " is there" : " are there");
+            if (given_pattern const* const missed = first_missed(*patterns))
+                fail(errc::unknown_key, found.path.string(), ": no key matches '", missed->text(),
+                     "'; ", first_and_more("'" + first + "'", count),
+                     count == 1 ? " is there" : " are there");
     }
 
 private:
-    using pattern_list = std::vector<std::pair<key_pattern, bool>>;
-
-    static pattern_list patterns_of(std::vector<std::string> const& texts) {
-        pattern_list patterns;
-        for (std::string const& text : texts)
-            patterns.emplace_back(key_pattern(text), false);
-        return patterns;
-    }
-
-    static bool match(pattern_list& patterns, std::string_view key) {
-        bool matches = false;
-        for (auto& [pattern, has_matched] : patterns)
-            if (pattern.matches(key))
-                matches = has_matched = true;
-        return matches;
-    }
-
-    pattern_list only_;
-    pattern_list without_;
+    std::vector<given_pattern> only_;
+    std::vector<given_pattern> without_;
 };
 
 /// Gives the names of a tensor whose first name is gone another one of them.
