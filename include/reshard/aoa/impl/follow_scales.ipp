@@ -43,8 +43,11 @@ private:
     }
 
     void follow(scale_pattern const& pattern, name const& tensor, std::string const& key) {
+        auto const number = in_.code.find(key);
+        if (!number)
+            return; // scales of scales
         binding const& bound = in_.names[tensor];
-        name const scales = text_name(*in_.code.find(key));
+        name const scales = text_name(*number);
         binding const& own = in_.names[scales];
         if (own.value != binding::none || own.is_spoilt || own.is_added || own.is_removed)
             return; // a statement makes them

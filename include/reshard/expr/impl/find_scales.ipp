@@ -41,7 +41,8 @@ struct scale_rule {
 /// \par Source  the keys in checkpoints of DeepSeek-V3 (`weight_scale_inv`), DeepSeek-V4 (`scale`),
 ///              gpt-oss (`_blocks`, `_scales`), compressed-tensors, ModelOpt (`weight_scale_2`),
 ///              AutoGPTQ and AutoAWQ (`qweight`), bitsandbytes (`absmax`, `SCB`), EETQ
-///              (`weight_scales`), MLX (`scales`, `biases`), Mistral (`qscale_weight`)
+///              (`weight_scales`), MLX (`scales`, `biases`), Mistral (`qscale_weight`), ComfyUI
+///              (`scale_weight`), quanto (`_data`, `_scale`)
 inline constexpr scale_rule scale_rules[] = {
     // FP8 in blocks, by channel or by tensor; MXFP8; int8
     {"", "_scale_inv", scale_axes::leading, false, 128},
@@ -50,7 +51,10 @@ inline constexpr scale_rule scale_rules[] = {
     {"", "_zero_point", scale_axes::leading, true},
     {".weight", ".scale"},
     {".weight", ".qscale_weight"},
+    {".weight", ".scale_weight"},
+    {"._data", "._scale"},
     {".weight", ".qscale_act", scale_axes::none, false, 0, true},
+    {".weight", ".scale_input", scale_axes::none, false, 0, true},
     {".weight", ".input_scale", scale_axes::none, false, 0, true},
     {".weight", ".activation_scale", scale_axes::none, false, 0, true},
     // NVFP4 of ModelOpt: the scale of the scales
