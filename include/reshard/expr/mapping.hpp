@@ -249,7 +249,7 @@ private:
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<mapping>{"mapping", 5};
+inline constexpr stored_form form_of<mapping>{"mapping", 4};
 
 /// A digest of sources, outputs, removed keys and copies, which are what is carried out; other
 /// relations are not, so it is not that of all members. Equal mappings have equal digests on every
