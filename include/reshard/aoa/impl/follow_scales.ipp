@@ -95,7 +95,9 @@ private:
 
     key_id scales_of(scale_pattern const& pattern, key_id id) const {
         auto const key = pattern.scales_of(in_.source.entry(id).key);
-        return key ? in_.source.find(*key) : source_names::none;
+        binding const* const bound = key ? in_.names.find(*key) : nullptr;
+        bool const is_removed = bound && bound->is_removed;
+        return key && !is_removed ? in_.source.find(*key) : source_names::none;
     }
 
     expression scales_of(scale_pattern const& pattern, bound_value const& value) const {
