@@ -11,6 +11,8 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
+#include <reshard/aoa/statement_trace.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -282,6 +284,27 @@ void check_fused_sources(job& all, layout const& held, job_files const& files) {
         all.lowered.findings.push_back(unplaced(aoa::severity::warning, "fused_remade", key, text));
 }
 
+/// Reports tensors that a program parts from their scales, at the statement that makes them.
+void check_scale_sources(job& all, layout const& held) {
+    auto const found = detail::carry_scales(all.lowered.map, held);
+    if (found.empty())
+        return;
+    aoa::statement_trace const trace(all.code());
+    for (detail::scale_finding const& one : found) {
+        bool const is_error = one.level == aoa::severity::error;
+        aoa::finding made =
+            unplaced(one.level, is_error ? name(one.code) : "left_scales", one.key, one.message);
+        if (auto const numbers = trace.leading_to(one.key); !numbers.empty()) {
+            aoa::statement const& maker = all.code().statements()[numbers.back()];
+            made.where = maker.where;
+            made.origin = maker.origin;
+        }
+        all.lowered.findings.push_back(std::move(made));
+        if (is_error && !all.lowered.first_error)
+            all.lowered.first_error = one.code;
+    }
+}
+
 /// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, where these
 /// are several, or one that has the name of data parallelism; otherwise nothing.
 std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule const& rule,
@@ -357,6 +380,7 @@ void complete_target(job& all, detail::layout_table const& table, layout const& 
         all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
                                      text.substr(std::min(text.size(), table.file.size() + 2))));
     check_fused(all, held, source, files);
+    check_scale_sources(all, held);
     for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target))
         add_error(all, errc::bad_layout, one.key, one.message);
 }
@@ -458,6 +482,8 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
     if (all.expanded.is_complete && !all.first_error())
         check_fused_sources(all, source, files);
+    if (all.expanded.is_complete && !all.first_error())
+        check_scale_sources(all, source);
     return all;
 }
 

@@ -147,9 +147,10 @@ struct relation {
     std::string key;         ///< the parameter
     std::string companion;   ///< what follows it
     index_vector block = {}; ///< of a scale: the extents of a block
+    index_vector count = {}; ///< and how many belong to one, as in `block_form`
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.what, self.key, self.companion, self.block);
+        visit(self.what, self.key, self.companion, self.block, self.count);
     }
 
     bool operator==(relation const&) const = default;

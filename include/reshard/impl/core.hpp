@@ -61,8 +61,10 @@
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
 #include <reshard/core/impl/key_index.ipp>
+#include <reshard/expr/impl/carry_scales.ipp>
 #include <reshard/expr/impl/check.ipp>
 #include <reshard/expr/impl/explain.ipp>
+#include <reshard/expr/impl/find_scales.ipp>
 #include <reshard/expr/impl/fused_outputs.ipp>
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>

@@ -10,6 +10,8 @@
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/aoa/version_table.hpp>
+#include <reshard/expr/block_scales.hpp>
+#include <reshard/expr/check.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -171,6 +173,22 @@ private:
             add(called, state.dtype,
                 each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
         }
+        for (scale_pattern const& pattern : patterns_)
+            add_scales(pattern, key, *facts.shape, like);
+    }
+
+    /// The scales that a pattern names, if what the tensor becomes has some.
+    void add_scales(scale_pattern const& pattern, std::string const& key, index_vector const& shape,
+                    std::string const& like) {
+        auto const own = pattern.scales_of(key), made = pattern.scales_of(like);
+        key_id const tensor = made_.find(like);
+        key_id const scales = made ? made_.find(*made) : source_names::none;
+        if (!own || tensor == source_names::none || scales == source_names::none)
+            return;
+        catalog_entry const& entry = made_.entry(scales);
+        auto const form = form_of_scales(made_.entry(tensor), entry, pattern.facts());
+        if (form && form->ndim() == shape.size())
+            add(*own, entry.dtype, scale_counts(shape, *form));
     }
 
     /// How many blocks there are along each axis; the shape itself where there are none.
@@ -192,16 +210,23 @@ private:
             auto const id = code_.find(one);
             return id && (versions_.last(*id) != none || versions_.added_by(*id) != none);
         };
+        auto const is_scaled = [&](scale_pattern const& pattern) {
+            auto const tensor = pattern.tensor_of(key);
+            auto const id = tensor ? code_.find(*tensor) : std::nullopt;
+            return id && versions_.last(*id) != none;
+        };
         return !is_made(key) &&
                !any_parameter(key, made_.suffixes(),
                               [&](std::string_view parameter, state_suffix const&) {
                                   return is_made(parameter);
-                              });
+                              }) &&
+               std::ranges::none_of(patterns_, is_scaled);
     }
 
     inference& result_;
     program const& code_;
     source_names const& made_;
+    std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
     version_table versions_;
     std::vector<open_facts> facts_;
     std::map<std::string_view, known_tensor const*> known_;

@@ -8,6 +8,7 @@
 #include <reshard/aoa/define_outputs.hpp>
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/impl/follow_scales.ipp>
 #include <reshard/aoa/impl/left_states.ipp>
 #include <reshard/aoa/impl/run_statements.ipp>
 #include <reshard/aoa/operation.hpp>
@@ -275,9 +276,14 @@ namespace reshard::aoa {
 
 RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
                                 catalog const* target, lower_options const& options) {
-    detail::lower_context context(expanded, source, target, options);
+    auto const patterns = detail::scale_patterns(expanded);
+    program const named =
+        patterns.empty() ? program() : detail::with_scale_names(expanded, patterns);
+    detail::lower_context context(patterns.empty() ? expanded : named, source, target, options);
     detail::run_statements(context);
+    detail::follow_scales(context, patterns);
     detail::define_outputs(context);
+    detail::relate_scales(context, patterns);
     context.warn_replaced();
     detail::relate_copies(context);
     detail::declare_fused(context);

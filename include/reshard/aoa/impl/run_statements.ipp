@@ -239,6 +239,7 @@ private:
         read_operands(one);
         check_results(one);
         check_scales(in_.code.attributes(one), in_.suffixes, in_.declared);
+        in_.declared.check_matched(in_.code.attributes(one), in_.source.tensors());
         if (one.attributes == 0 && is_single(one))
             rename(one, operands_[0]);
         else

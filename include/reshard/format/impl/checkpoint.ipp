@@ -12,6 +12,7 @@
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
+#include <reshard/format/impl/quantisation.ipp>
 #include <reshard/format/impl/rank_files.ipp>
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
@@ -362,15 +363,24 @@ RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const>
     return std::move(*opened);
 }
 
-RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
-                                          std::filesystem::path const& path,
-                                          safetensors_options const& options) {
-    if (!options.source_layout.empty())
-        return open_rank_files(std::move(files), path, options);
+/// What is selected of a checkpoint, with the warnings that belong to it.
+inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
+                                       std::filesystem::path const& path,
+                                       safetensors_options const& options) {
     opened_checkpoint opened = open_unselected(std::move(files), path, options);
     select_keys(opened, options.only, options.without);
     check_parts(opened);
     return with_warnings(std::move(opened));
+}
+
+RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
+                                          std::filesystem::path const& path,
+                                          safetensors_options const& options) {
+    opened_checkpoint opened = options.source_layout.empty()
+                                   ? open_selected(std::move(files), path, options)
+                                   : open_rank_files(std::move(files), path, options);
+    opened.metadata.quantised = read_quantisation(*opened.files, opened.metadata);
+    return opened;
 }
 
 } // namespace detail

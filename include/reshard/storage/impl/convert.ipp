@@ -7,6 +7,7 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/megatron/torch_dist.hpp>
@@ -262,6 +263,8 @@ struct planned_conversion {
             check_held(source.metadata());
         program = mapping_of_call(how, source);
         carry_fused(program, source.files_layout());
+        at_path(source.metadata().path,
+                [&] { check_scales(program, source.files_layout(), true); });
         at_path(target, [&] {
             if (!how.cut_fused)
                 check_torn(program, source.files_layout());

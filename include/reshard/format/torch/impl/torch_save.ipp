@@ -342,7 +342,7 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
 /// Refuses an index that lists some of numbered files, `x-00001-of-00003.bin`, and not others that
 /// are there.
 inline void check_numbered(file_store const& files, std::filesystem::path const& index,
-                           std::map<std::string, std::vector<std::string>> const& by_file) {
+                           auto const& by_file) {
     for (std::filesystem::path const& path : files.list(index.parent_path())) {
         std::string const name = path.filename().string();
         std::size_t const tail = name.rfind("-of-");
