@@ -59,18 +59,23 @@ struct conversion {
     std::map<std::string, std::string> aliases = {}; ///< as `convert_report::aliases`
 };
 
-/// What `convert SOURCE TARGET --layout` does with these files and options.
+/// What `convert SOURCE TARGET --layout` does with these files and options, and `--share-copies`.
 ///
 /// \pre the source is a checkpoint, and the job has a target
 /// \throws error as `convert` before it writes
 conversion conversion_of(source_spec const& source, job const& all,
-                         reshard::detail::write_options const& writing);
+                         reshard::detail::write_options const& writing, bool share_copies);
 
 /// Refuses `--replicas` and `--per-rank` for a format of another library, which has each different
 /// shard once.
 ///
 /// \throws error with errc::usage
 void check_replicas(bool are_wanted, std::string const& format);
+
+/// Refuses `--share-copies` for a format of another library, which has no names without tensors.
+///
+/// \throws error with errc::usage
+void check_shared(bool are_shared, std::string const& format);
 
 /// What a conversion of the source's values that are no tensors would be refused for; empty where
 /// nothing is lost.

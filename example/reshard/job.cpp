@@ -469,6 +469,43 @@ void cast_backwards(job& all, catalog const& source, job_files const& files) {
     all.written.text += "\n# and then:\n" + casts;
 }
 
+/// Other names of tensors that no statement makes, if one makes another name of the same tensor and
+/// the program is run backwards. A target that lists tensors decides that itself.
+std::vector<std::string> names_not_made(catalog const& source, job_files const& files) {
+    if (files.aliases.empty() || !runs_backwards(files) ||
+        (!files.target.empty() && !detail::needs_shapes(read_target(files.target))))
+        return {};
+    std::set<std::string_view> made;
+    aoa::expand_options telling = files.expanding;
+    telling.no_match = aoa::on_no_match::ignore;
+    telling.reverse = true;
+    aoa::expansion const told = aoa::expand_all(
+        aoa::parse(read_program_text(files, source).text, files.program), source, nullptr, telling);
+    for (aoa::statement const& statement : told.code.statements())
+        for (aoa::name const& name : told.code.right(statement))
+            if (name.kind == aoa::name::kind_type::text)
+                made.insert(told.code.text(name));
+    std::set<std::string> keys; // of tensors of which a name is made
+    std::vector<std::string> names;
+    for (auto const& [alias, key] : files.aliases)
+        for (std::string const& name : {alias, key})
+            if (made.contains(name))
+                keys.insert(key);
+    for (auto const& [alias, key] : files.aliases)
+        for (std::string const& name : {alias, key})
+            if (keys.contains(key) && !made.contains(name) && !std::ranges::count(names, name))
+                names.push_back(name);
+    return names;
+}
+
+/// A layout without tensors of some names.
+layout without(layout all, std::vector<std::string> const& names) {
+    std::erase_if(all.tensors, [&](tensor_layout const& tensor) {
+        return std::ranges::count(names, tensor.key) > 0;
+    });
+    return all;
+}
+
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
@@ -490,9 +527,17 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
 } // namespace
 
 job make_job(layout const& source, job_files const& files) {
-    catalog const from = catalog_of(source);
-    job all = files.target.empty() ? make_job_without_target(source, from, files)
-                                   : make_job_with_target(source, from, files);
+    auto const dropped = names_not_made(catalog_of(source), files);
+    layout const less = dropped.empty() ? layout() : without(source, dropped);
+    layout const& held = dropped.empty() ? source : less;
+    catalog const from = catalog_of(held);
+    job all = files.target.empty() ? make_job_without_target(held, from, files)
+                                   : make_job_with_target(held, from, files);
+    for (std::string const& key : dropped)
+        all.notes.push_back(unplaced(aoa::severity::note, "alias_dropped", key,
+                                     "'" + key +
+                                         "' is dropped: it is another name of a tensor that "
+                                         "statements make under other names, and none makes it"));
     if (files.program.empty() || has_renames(files))
         add_hints_of_names(all.lowered.findings, from);
     if (!all.written.note.empty())

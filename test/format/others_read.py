@@ -409,6 +409,40 @@ class Checks:
                 print(f"transformers {transformers.__version__}, {path.name}, by {way[-1]}: "
                       f"{'equal' if self.verdicts[-1] else 'differs'}")
 
+    def tied(self):
+        """A tied Llama is untied, cut for two pipeline stages of which each has its own tensor, and put together again."""
+        import torch
+        import transformers
+        torch.manual_seed(7)
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+            vocab_size=32, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2,
+            num_key_value_heads=1, tie_word_embeddings=True)).eval()
+        numbers = torch.arange(20).reshape(2, 10)
+        source, cut = self.work / "tied", self.work / "tied.cut"
+        model.save_pretrained(source)
+        (self.work / "untie.aoa").write_text("model.embed_tokens.weight -> lm_head.weight\n"
+                                             "model.embed_tokens.weight -> model.embed_tokens.weight\n")
+        (self.work / "stages.json").write_text(json.dumps({
+            "mesh": [["pp", 2]], "rules": [{"match": "**"}],
+            "stages": {"mesh_axis": "pp", "layers": "model.layers.{layer}.", "counts": [1, 1],
+                       "first": ["model.embed_tokens.**"], "last": ["model.norm.**", "lm_head.**"]}}))
+        program = ["--program", self.work / "untie.aoa"]
+        subprocess.run([self.tool, "convert", source, self.work / "untied", *program], check=True, capture_output=True)
+        subprocess.run([self.tool, "convert", source, self.work / "shared", *program, "--share-copies"],
+                       check=True, capture_output=True)
+        subprocess.run([self.tool, "convert", source, cut, *program, "--layout", self.work / "stages.json", "--per-rank"],
+                       check=True, capture_output=True)
+        subprocess.run([self.tool, "convert", cut, self.work / "whole"], check=True, capture_output=True)
+        subprocess.run([self.tool, "convert", cut, self.work / "back", *program, "--reverse"], check=True, capture_output=True)
+        with torch.no_grad():
+            wanted = model(numbers).logits
+            for name, is_tied in ("untied", False), ("shared", True), ("whole", True), ("back", True):
+                loaded, said = transformers.LlamaForCausalLM.from_pretrained(self.work / name, output_loading_info=True)
+                one = loaded.lm_head.weight.data_ptr() == loaded.model.embed_tokens.weight.data_ptr()
+                self.verdicts.append(torch.equal(loaded.eval()(numbers).logits, wanted) and one == is_tied and
+                                     not said["missing_keys"] and not said["unexpected_keys"])
+                print(f"transformers {transformers.__version__}, {name}: {'equal' if self.verdicts[-1] else 'differs'}")
+
     def paddlenlp(self):
         sys.path.append(str(pathlib.Path(__file__).parents[1] / "data/formats"))
         import paddlenlp_parts as parts
@@ -437,7 +471,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         checks = Checks(sys.argv[1], pathlib.Path(work))
         checks.limits()
-        for library in ("torch", "megatron", "numpy", "safetensors", "transformers", "paddle", "paddlenlp"):
+        for library in ("torch", "megatron", "numpy", "safetensors", "transformers", "tied", "paddle", "paddlenlp"):
             try:
                 result = getattr(checks, library)()
                 if library == "torch":

@@ -141,8 +141,9 @@ struct relation {
         state,        ///< optimizer state of the parameter's shape
         scalar_state, ///< optimizer state that is one number
         scale,        ///< scales of blocks of the tensor
-        alias,        ///< the same tensor under another name
+        alias,        ///< the same value under another name: a tensor of its own in a target
         copy,         ///< of the source: has to be equal, and is not used
+        tie,          ///< an alias that the caller wants to be the same tensor, written once
     } what{};
     std::string key;         ///< the parameter
     std::string companion;   ///< what follows it
@@ -157,7 +158,7 @@ struct relation {
 };
 
 template <>
-inline constexpr enum_range range_of_enum<relation::kind>{5, "the kind of relation"};
+inline constexpr enum_range range_of_enum<relation::kind>{6, "the kind of relation"};
 
 } // namespace detail
 

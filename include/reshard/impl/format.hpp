@@ -39,6 +39,7 @@
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/impl/shard_writers.ipp>
 #include <reshard/format/impl/tensor_union.ipp>
+#include <reshard/format/impl/tie_flags.ipp>
 #include <reshard/format/impl/written_formats.ipp>
 #include <reshard/format/megatron/impl/torch_dist.ipp>
 #include <reshard/format/names/impl/master_weights.ipp>

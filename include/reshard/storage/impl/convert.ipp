@@ -151,18 +151,6 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, mapping co
     return objects;
 }
 
-inline checkpoint_plan files_of(checkpoint const& source, mapping const& program,
-                                convert_options const& how, strict_verdict& verdict) {
-    auto const aliases = aliases_kept(source, program, how.wanted);
-    if (how.strict && how.wanted)
-        verdict = judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
-    return files_for(program,
-                     verdict.left_out.empty()
-                         ? how.wanted
-                         : std::optional(without_left_out(*how.wanted, verdict)),
-                     how.writing, aliases, objects_of(source, program, how));
-}
-
 /// The bytes of a target that are put together at once: few, so that they stay in a near cache,
 /// where the source is read in the same order; else as many as may be, since for each such window
 /// the same parts of the source are read again.
@@ -242,6 +230,7 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
 /// \invariant the members refer to one another
 struct planned_conversion {
     mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
+    tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
     file_pieces pieces;
@@ -273,7 +262,19 @@ struct planned_conversion {
         });
         if (how.wanted)
             check_scales(program, *how.wanted);
-        at_path(target, [&] { files = files_of(source, program, how, verdict); });
+        at_path(target, [&] { choose_files(source, how); });
+    }
+
+    void choose_files(checkpoint const& source, convert_options const& how) {
+        if (how.strict && how.wanted)
+            verdict =
+                judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
+        names = tie_names(source, program, how);
+        files = files_for(program,
+                          verdict.left_out.empty()
+                              ? how.wanted
+                              : std::optional(without_left_out(*how.wanted, verdict)),
+                          how.writing, names.aliases, objects_of(source, program, how));
     }
 
     void plan_pieces(convert_options const& how, int rank, int ranks) {
@@ -322,6 +323,8 @@ void plan_conversion(group auto const& world, checkpoint const& source,
         alike.add("options.carry", how.carry);
         alike.add("options.objects", how.objects);
         alike.add("options.object_names", how.object_names);
+        alike.add_digest("config.json of the source",
+                         digest_of_all(work.names.config.value_or("")));
         alike.add_digest("options.wanted or options.writing.writer",
                          digest_of(work.files.metadata));
     });
@@ -413,7 +416,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     agree_on(world, [&] { read = put_converted(writer.files(), source, work, how); });
     auto const carried = names_of(beside);
     auto const kept = names_kept(world, target, work.files, carried, how.writing);
-    writer.commit(world, beside);
+    writer.commit(world, beside, work.names.config);
     checkpoint_metadata const& written = work.files.metadata;
     return {.keys = static_cast<index_t>(written.tensors.size()),
             .bytes = data_bytes(written),
@@ -426,7 +429,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .carried = gather_values(world, carried).front(),
             .kept = gather_values(world, kept).front(),
             .aliases = written.aliases,
-            .removed = gather_values(world, writer.removed()).front()};
+            .removed = gather_values(world, writer.removed()).front(),
+            .notes = std::move(work.names.notes)};
 }
 
 } // namespace detail

@@ -25,6 +25,13 @@ namespace reshard {
 
 namespace detail {
 
+RESHARD_DECL bool are_held_alike(layout const& wanted, std::string const& one,
+                                 std::string const& other) {
+    tensor_layout const* const a = wanted.find(one);
+    tensor_layout const* const b = wanted.find(other);
+    return a && b && (a->spread == b->spread || wanted.spread_of(*a) == wanted.spread_of(*b));
+}
+
 RESHARD_DECL void check_complete(layout const& wanted) {
     for (tensor_layout const& tensor : wanted.tensors) {
         shard_table const shards = blocks_listed(wanted.spread_of(tensor));
@@ -198,6 +205,18 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
     return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
 }
 
+/// The names that files of ours have without tensors. A rank whose file has all that the rank holds
+/// finds a tensor of either name there.
+inline std::map<std::string, std::string> names_to_keep(std::map<std::string, std::string> aliases,
+                                                        std::optional<layout> const& wanted,
+                                                        write_options const& options) {
+    if (writes_replicas(options))
+        std::erase_if(aliases, [&](auto const& one) {
+            return wanted->find(one.first) && !are_held_alike(*wanted, one.first, one.second);
+        });
+    return aliases;
+}
+
 /// Refuses a layout where the format has whole tensors.
 inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
     if (wanted && !options.format.empty() && written_format_of(options.format).is_whole)
@@ -209,7 +228,7 @@ inline void check_layout_wanted(std::optional<layout> const& wanted, write_optio
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
-                                       std::map<std::string, std::string> const& aliases,
+                                       std::map<std::string, std::string> const& names,
                                        std::vector<saved_object> objects) {
     written_format const* const format =
         options.format.empty() ? nullptr : &written_format_of(options.format);
@@ -217,9 +236,11 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
     check_program(options.program);
     check_chunk_bytes(options);
     check_replicas_wanted(wanted, options);
+    auto const aliases =
+        format && format->plan ? file_choices().aliases : names_to_keep(names, wanted, options);
     file_choices const choices{
         .chunk_bytes = options.digests ? static_cast<std::uint64_t>(options.chunk_bytes) : 0,
-        .aliases = format && format->plan ? file_choices().aliases : aliases,
+        .aliases = aliases,
         .texts = options.texts,
         .writer = options.writer,
         .files_per_rank = options.files_per_rank,
