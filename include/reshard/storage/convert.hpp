@@ -110,6 +110,9 @@ struct convert_report {
     std::map<std::string, std::string> aliases = {};
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};
+    /// A sentence about interleaved tensors that the target has whole: their tensors were written
+    /// one after the other. Empty if there were none.
+    std::string deinterleaved = {};
 };
 
 /// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.
@@ -124,8 +127,8 @@ struct convert_report {
 ///         and the first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
 ///         errc::unknown_key where `how.strict` says so; errc::bad_layout for a fused tensor that
-///         the layout cuts otherwise than it was made for. It begins with the source's path, or,
-///         where the layout is wrong, the target's
+///         the layout cuts into another number of parts than it was made for. It begins with the
+///         source's path, or, where the layout is wrong, the target's
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
                                     std::filesystem::path const& target,
                                     convert_options const& how = {});

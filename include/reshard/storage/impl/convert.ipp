@@ -222,7 +222,8 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
 ///
 /// \invariant the members refer to one another
 struct planned_conversion {
-    mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
+    mapping program;           ///< equal on all ranks, as are the files, the verdict and the pieces
+    std::string deinterleaved; ///< as `convert_report::deinterleaved`
     checkpoint_plan files;
     strict_verdict verdict;
     file_pieces pieces;
@@ -242,15 +243,21 @@ struct planned_conversion {
         check_all_read(source.metadata());
         program = mapping_of_call(how, source);
         carry_fused(program, source.files_layout());
-        at_path(target, [&] {
-            if (!how.cut_fused)
-                check_torn(program, source.files_layout());
-            if (how.wanted && !how.cut_fused)
-                check_fused(program, *how.wanted);
-        });
+        if (!how.cut_fused)
+            at_path(target, [&] { plan_fused(source, how); });
         if (how.wanted)
             check_scales(program, *how.wanted);
         at_path(target, [&] { files = files_of(source, program, how, verdict); });
+    }
+
+    /// \throws error with errc::bad_layout for fused tensors that cannot be written so, and
+    ///         errc::unsupported where the format has no place for them
+    void plan_fused(checkpoint const& source, convert_options const& how) {
+        check_torn(program, source.files_layout());
+        deinterleaved = deinterleave_whole(program, how.wanted ? &*how.wanted : nullptr);
+        if (how.wanted)
+            check_fused(program, *how.wanted);
+        check_fused_order(fused_of(program, how.wanted), how.writing.format);
     }
 
     void plan_pieces(convert_options const& how, int rank, int ranks) {
@@ -403,7 +410,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .carried = gather_values(world, carried).front(),
             .kept = gather_values(world, kept).front(),
             .aliases = written.aliases,
-            .removed = gather_values(world, writer.removed()).front()};
+            .removed = gather_values(world, writer.removed()).front(),
+            .deinterleaved = std::move(work.deinterleaved)};
 }
 
 } // namespace detail
