@@ -3,6 +3,7 @@
 #include "job.hpp"
 #include "backwards.hpp"
 #include "findings.hpp"
+#include "fused_names.hpp"
 #include "program_text.hpp"
 #include "renames.hpp"
 #include "report.hpp"
@@ -20,6 +21,7 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -227,43 +229,71 @@ detail::layout_table read_table(aoa::program const& written, catalog const& sour
     return detail::table_of(wanted, exports_of(expanded, source, files));
 }
 
-/// `'w' from 3 parts into 2 along axis 0`, where the target cuts a tensor of the source anew;
-/// nothing where it does not.
-std::string cut_anew(mapping const& program, catalog_entry const& wanted, catalog const& source) {
+/// The tensor of the source that an output is a plain copy of, or null.
+catalog_entry const* source_of(mapping const& program, catalog_entry const& wanted,
+                               catalog const& source) {
     mapping_output const* const output = program.find(wanted.key);
     if (!output || !detail::is_source_box(output->value))
-        return {};
-    std::string_view const key = program.sources().key(output->value.pieces.source(0));
-    catalog_entry const* const from = source.find(key);
-    if (!from || from->shape != wanted.shape)
-        return {};
+        return nullptr;
+    catalog_entry const* const from =
+        source.find(program.sources().key(output->value.pieces.source(0)));
+    return from && from->shape == wanted.shape ? from : nullptr;
+}
+
+/// The axes along which the target cuts a tensor of the source into other parts than it has there.
+std::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_entry const& from) {
+    std::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < wanted.parts.size(); ++axis)
-        if (wanted.parts[axis] > 1 && wanted.parts[axis] != from->parts[axis])
-            return "'" + wanted.key + "' from " +
-                   counted(static_cast<std::size_t>(from->parts[axis]), "part") + " into " +
-                   std::to_string(wanted.parts[axis]) + " along axis " + std::to_string(axis);
-    return {};
+        if (wanted.parts[axis] > 1 && wanted.parts[axis] != from.parts[axis])
+            axes.push_back(axis);
+    return axes;
+}
+
+/// What is said of tensors that are cut, by what is known of their order.
+std::string_view fused_advice(fused_order order) {
+    switch (order) {
+    case fused_order::parts:
+        return ": tensors of that name have several others one after the other, so that ranks get "
+               "rows of the wrong ones; a program has to make it anew (fused_ffn, fused_qkv_old, "
+               "fused)";
+    case fused_order::by_head:
+        return ": tensors of that name have rows of several others head by head, and the layout "
+               "cuts inside a head; give a number of parts that divides the heads";
+    default:
+        return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
+               "get rows of the wrong ones, and a program has to make it anew (fused_ffn, "
+               "fused_qkv_old, fused); groups of heads, as of fused_qkv, stay as they are";
+    }
 }
 
 /// Notes tensors that are named as fused ones are, where nothing says how they were made: in files
 /// that say so of others, queries, keys and values without a word are groups of heads.
-void note_seemingly_fused(job& all, layout const& held, catalog const& source) {
-    std::vector<std::string> cuts;
-    for (catalog_entry const& wanted : *all.wanted)
-        if (detail::is_named_fused(wanted.key) && !all.map().fused().contains(wanted.key) &&
-            (held.fused.empty() || wanted.key.find("qkv") == wanted.key.npos))
-            if (std::string const text = cut_anew(all.map(), wanted, source); !text.empty())
-                cuts.push_back(text);
-    if (cuts.empty())
-        return;
-    std::string const others =
-        cuts.size() > 1 ? " (and " + counted(cuts.size() - 1, "more key") + " so)" : "";
-    all.notes.push_back(unplaced(
-        aoa::severity::note, "layout", {},
-        "the layout cuts " + cuts.front() + others +
-            ": if several tensors are fused in it, part by part, ranks get rows of the wrong ones, "
-            "and a program has to make it anew (fused_ffn, fused_qkv_old); groups of heads, as of "
-            "fused_qkv, stay as they are"));
+void note_seemingly_fused(job& all, layout const& held, catalog const& source,
+                          job_files const& files) {
+    std::map<fused_order, std::vector<std::string>> cuts;
+    std::optional<model_facts> model;
+    for (catalog_entry const& wanted : *all.wanted) {
+        catalog_entry const* const from = source_of(all.map(), wanted, source);
+        auto const axes = from ? axes_cut_anew(wanted, *from) : std::vector<std::size_t>();
+        if (axes.empty() || all.map().fused().contains(wanted.key) ||
+            (!held.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
+            continue;
+        if (!model)
+            model = facts_beside(files.source);
+        if (auto const cut = find_fused_cut(wanted, axes, *model))
+            cuts[cut->order].push_back(
+                "'" + wanted.key + "' from " +
+                counted(static_cast<std::size_t>(from->parts[cut->axis]), "part") + " into " +
+                std::to_string(wanted.parts[cut->axis]) + " along axis " +
+                std::to_string(cut->axis));
+    }
+    for (auto const& [order, of_order] : cuts)
+        all.notes.push_back(unplaced(
+            aoa::severity::note, "layout", {},
+            "the layout cuts " + of_order.front() +
+                (of_order.size() > 1 ? " (and " + counted(of_order.size() - 1, "more key") + " so)"
+                                     : "") +
+                std::string(fused_advice(order))));
 }
 
 /// Adds a fault of fused tensors: an error, or a note where the options allow it.
@@ -302,6 +332,21 @@ void check_scale_sources(job& all, layout const& held) {
         all.lowered.findings.push_back(std::move(made));
         if (is_error && !all.lowered.first_error)
             all.lowered.first_error = one.code;
+    }
+}
+
+/// Puts the tensors of what is interleaved, and what the target has whole, one after the other.
+void deinterleave_whole(job& all, job_files const& files) {
+    if (files.cut_fused || all.first_error())
+        return;
+    try {
+        std::string const text =
+            detail::deinterleave_whole(all.lowered.map, all.target ? &*all.target : nullptr);
+        if (!text.empty())
+            all.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {},
+                                         text + std::string(cut_fused_hint)));
+    } catch (error const& problem) {
+        add_error(all, problem.code(), {}, problem.what());
     }
 }
 
@@ -360,9 +405,10 @@ void warn_fused_by_axes(job& all, job_files const& files) {
 void check_fused(job& all, layout const& held, catalog const& source, job_files const& files) {
     check_fused_sources(all, held, files);
     if (!files.cut_fused) {
-        note_seemingly_fused(all, held, source);
+        note_seemingly_fused(all, held, source, files);
         warn_fused_by_axes(all, files);
     }
+    deinterleave_whole(all, files);
     if (auto const fault = detail::find_fused_fault(all.map(), *all.target))
         add_fused_fault(all, *fault,
                         "; where a job gathers the parts before it uses them, as FSDP does, "
@@ -517,10 +563,11 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
     refuse_scattered(all.expanded, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
-    if (all.expanded.is_complete && !all.first_error())
+    if (all.expanded.is_complete && !all.first_error()) {
         check_fused_sources(all, source, files);
-    if (all.expanded.is_complete && !all.first_error())
+        deinterleave_whole(all, files);
         check_scale_sources(all, source);
+    }
     return all;
 }
 

@@ -287,6 +287,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
         say_lost(source, options) +
         (source.checkpoint ? say_taken_apart(*source.checkpoint, options.to, true) : 0);
     say_notes(all, options.files);
+    check_fused_order(all, options.files, options.to);
     note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);
     dry_run run = planned(source, all, options);

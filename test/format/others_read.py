@@ -442,6 +442,39 @@ class Checks:
                 self.verdicts.append(torch.equal(loaded.eval()(numbers).logits, wanted) and one == is_tied and
                                      not said["missing_keys"] and not said["unexpected_keys"])
                 print(f"transformers {transformers.__version__}, {name}: {'equal' if self.verdicts[-1] else 'differs'}")
+    def packed(self):
+        """A model with fused weights that was cut for two ranks, and is whole again, computes the same."""
+        import torch
+        import transformers
+        torch.manual_seed(0)
+        config = transformers.Phi3Config(
+            vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+        model, cut, layer = self.work / "phi3", self.work / "phi3.cut", "model.layers.$L."
+        transformers.Phi3ForCausalLM(config).save_pretrained(model)
+        fused = {f"{layer}mlp.gate_up_proj.weight": "fused_ffn, axis=0",
+                 f"{layer}self_attn.qkv_proj.weight": 'fused, sizes="[32, 16, 16]", axis=0'}
+        (self.work / "packed.aoa").write_text("".join(f"{key} -> {key}, {how}\n" for key, how in fused.items()))
+        (self.work / "packed.json").write_text(json.dumps({"mesh": [["tp", 2]], "rules": [
+            *({"match": key.replace("$L", "*"), "shard": {"tp": 0}} for key in fused), {"match": "**", "shard": {}}]}))
+
+        def run(*arguments):
+            subprocess.run([self.tool, *arguments], check=True, capture_output=True)
+
+        def logits(path):
+            with torch.no_grad():
+                return transformers.AutoModelForCausalLM.from_pretrained(path)(torch.arange(8)[None]).logits
+
+        run("convert", model, cut, "--program", self.work / "packed.aoa", "--layout", self.work / "packed.json",
+            "--per-rank")
+        run("convert", cut, self.work / "phi3.whole")
+        run("convert", cut, self.work / "phi3.merged")
+        run("merge", cut, self.work / "phi3.merged/model.safetensors", "--force")
+        run("convert", cut, self.work / "phi3.raw", "--cut-fused")
+        wanted = logits(model)
+        for name in "phi3.whole", "phi3.merged", "phi3.raw":
+            self.verdicts.append(torch.equal(logits(self.work / name), wanted) == (name != "phi3.raw"))
+            print(f"transformers {transformers.__version__}, {name}: {'right' if self.verdicts[-1] else 'wrong'}")
 
     def paddlenlp(self):
         sys.path.append(str(pathlib.Path(__file__).parents[1] / "data/formats"))
@@ -471,7 +504,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         checks = Checks(sys.argv[1], pathlib.Path(work))
         checks.limits()
-        for library in ("torch", "megatron", "numpy", "safetensors", "transformers", "tied", "paddle", "paddlenlp"):
+        for library in ("torch", "megatron", "numpy", "safetensors", "transformers", "tied", "packed", "paddle",
+                        "paddlenlp"):
             try:
                 result = getattr(checks, library)()
                 if library == "torch":

@@ -211,10 +211,10 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// Declares that the target tensor `key` has others interleaved, unless that is known. Stored
-    /// mappings do not have it, and comparisons pass over it.
+    /// Declares that the target tensor `key` has others interleaved, in place of what was declared
+    /// of it. Stored mappings do not have it, and comparisons pass over it.
     void fuse(std::string const& key, detail::fused_tensor how) {
-        fused_.try_emplace(key, std::move(how));
+        fused_.insert_or_assign(key, std::move(how));
     }
 
     /// Declares that a tensor `key` is made that nothing reads and the target does not want, so

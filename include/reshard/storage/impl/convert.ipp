@@ -229,7 +229,8 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
 ///
 /// \invariant the members refer to one another
 struct planned_conversion {
-    mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
+    mapping program;           ///< equal on all ranks, as are the files, the verdict and the pieces
+    std::string deinterleaved; ///< as `convert_report::deinterleaved`
     tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
@@ -254,12 +255,8 @@ struct planned_conversion {
         carry_fused(program, source.files_layout());
         at_path(source.metadata().path,
                 [&] { check_scales(program, source.files_layout(), true); });
-        at_path(target, [&] {
-            if (!how.cut_fused)
-                check_torn(program, source.files_layout());
-            if (how.wanted && !how.cut_fused)
-                check_fused(program, *how.wanted);
-        });
+        if (!how.cut_fused)
+            at_path(target, [&] { plan_fused(source, how); });
         if (how.wanted)
             check_scales(program, *how.wanted);
         at_path(target, [&] { choose_files(source, how); });
@@ -275,6 +272,16 @@ struct planned_conversion {
                               ? how.wanted
                               : std::optional(without_left_out(*how.wanted, verdict)),
                           how.writing, names.aliases, objects_of(source, program, how));
+    }
+
+    /// \throws error with errc::bad_layout for fused tensors that cannot be written so, and
+    ///         errc::unsupported where the format has no place for them
+    void plan_fused(checkpoint const& source, convert_options const& how) {
+        check_torn(program, source.files_layout());
+        deinterleaved = deinterleave_whole(program, how.wanted ? &*how.wanted : nullptr);
+        if (how.wanted)
+            check_fused(program, *how.wanted);
+        check_fused_order(fused_of(program, how.wanted), how.writing.format);
     }
 
     void plan_pieces(convert_options const& how, int rank, int ranks) {
@@ -430,7 +437,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .kept = gather_values(world, kept).front(),
             .aliases = written.aliases,
             .removed = gather_values(world, writer.removed()).front(),
-            .notes = std::move(work.names.notes)};
+            .notes = std::move(work.names.notes),
+            .deinterleaved = std::move(work.deinterleaved)};
 }
 
 } // namespace detail

@@ -129,8 +129,7 @@ inline void check_program(std::string const& program) {
              " is not UTF-8, as all of a record is; leave the program out, or convert its text");
 }
 
-/// The fused tensors among those that are written.
-inline fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
+RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
     fused_tensors written = program.fused();
     std::erase_if(written, [&](auto const& one) {
         return wanted ? !wanted->find(one.first) : !program.find(one.first);
@@ -168,14 +167,13 @@ inline layout layout_of_whole(catalog const& tensors) {
     return reshard::layout_of(held);
 }
 
-/// Refuses tensors that were interleaved for several ranks.
-inline void check_global_order(fused_tensors const& fused, std::string_view format) {
+RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format) {
     for (auto const& [key, made] : fused)
-        if (made.blocks > 1)
+        if (made.blocks > 1 && format == "megatron_torch_dist")
             fail(errc::unsupported, "'", key, "' is interleaved in ", made.blocks, " parts, and ",
                  format,
-                 " has tensors in their global order, which its readers cut themselves; "
-                 "write it without a layout, and cut that by a second conversion");
+                 " has tensors in their global order, which its readers cut themselves; write it "
+                 "without a layout, and its tensors are written in sequence");
 }
 
 /// Refuses what could not be read again, before anything is written.
@@ -197,8 +195,6 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
     check_other_format(options);
     if (format.is_file() && wanted)
         check_single_file(wanted, options);
-    if (format.has_global_order)
-        check_global_order(choices.fused, format.name);
     if (wanted && !options.partial)
         check_complete(*wanted);
     check_limits(format.name, program, wanted, choices.objects);

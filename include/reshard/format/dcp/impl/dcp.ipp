@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
@@ -69,6 +70,7 @@ public:
         check_all_placed();
         read_flattened(root);
         read_version(root);
+        result_.fused = fused_in(*values_, root);
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         files->check_empty_shards();
         sort_tensors();

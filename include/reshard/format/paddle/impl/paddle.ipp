@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/numpy/pickled_arrays.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
@@ -130,6 +131,7 @@ public:
     opened_checkpoint read() {
         read_tensors(values_->member(values_->root(), "state_dict_metadata", "the metadata"));
         read_places(values_->member(values_->root(), "storage_metadata", "the metadata"));
+        result_.fused = fused_in(*values_, values_->root());
         for (checkpoint_tensor const& tensor : result_.tensors)
             if (tensor.shards.empty())
                 refuse("tensor '", tensor.key, "' is in no file of storage_metadata");

@@ -6,6 +6,7 @@
 #include <reshard/format/paddle/paddle.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/planned_files.hpp>
 
@@ -54,6 +55,7 @@ public:
             out.dict([&] { put_places(out); });
             out.text("flat_mapping");
             out.dict([&] { put_paths(out); });
+            put_fused(out, metadata_.fused);
         });
         return {{"0.metadata", out.take()}};
     }
@@ -147,6 +149,7 @@ RESHARD_DECL checkpoint_plan plan_paddle_flex(layout const& target, file_choices
     if (headers.empty())
         add(0, 0, {});
     checkpoint_metadata metadata = files.metadata();
+    metadata.fused = choices.fused;
     return files.take(std::make_shared<paddle_texts>(std::move(headers), std::move(metadata)));
 }
 
