@@ -25,6 +25,7 @@ struct merge_command {
     bool force = false;
     bool no_verify = false;
     bool no_objects = false;
+    bool cut_fused = false;
     progress_when progress = progress_when::on_terminal;
 };
 
@@ -34,7 +35,8 @@ convert_report run_merge(processes const& world, merge_command const& options,
     convert_options const how{.writing = {.replace = options.force, .single_file = true},
                               .progress = std::ref(bar),
                               .verify = !options.no_verify,
-                              .objects = !options.no_objects};
+                              .objects = !options.no_objects,
+                              .cut_fused = options.cut_fused};
     return world.mpi() ? convert(*world.mpi(), source, options.file, how)
                        : convert(solo(), source, options.file, how);
 }
@@ -83,6 +85,9 @@ void add_merge(CLI::App& app, invocation& chosen) {
                       "Do not compare what is read with the digests saved with it");
     command->add_flag("--no-objects", options->no_objects,
                       "Leave out values that are no tensors, for which one file has no place");
+    command->add_flag("--cut-fused", options->cut_fused,
+                      "Write interleaved tensors as they are, and not with their tensors one "
+                      "after the other");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_HF_INDEX_HPP
 #define RESHARD_FORMAT_HF_INDEX_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/format/json_document.hpp>
@@ -40,6 +41,22 @@ inline std::string file_number_text(std::size_t number, std::size_t count) {
 
 inline constexpr std::string_view hf_index_name = "model.safetensors.index.json";
 inline constexpr std::string_view hf_single_name = "model.safetensors";
+inline constexpr std::string_view hf_config_name = "config.json";
+
+/// A `tie_word_embeddings` in a `config.json`, and at which byte.
+struct tie_flag {
+    std::size_t position = 0; ///< of `true` or `false`
+    bool is_tied = false;
+
+    bool operator==(tie_flag const&) const = default;
+};
+
+/// Those of the model and of its text part in a `config.json`, in order; none if the text is not
+/// JSON.
+///
+/// \par Source `PreTrainedConfig` of Hugging Face transformers; the text part is what
+///             `get_text_config` looks for, and what models with their own code call it
+RESHARD_DECL std::vector<tie_flag> tie_flags_in(std::string_view config);
 
 /// The only file of PEFT's adapters, such as LoRA, and of a model of diffusers.
 inline constexpr std::string_view adapter_name = "adapter_model.safetensors";
@@ -301,5 +318,9 @@ inline std::vector<std::vector<std::size_t>> split_into_files(std::span<index_t 
 }
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/tie_flags.ipp>
+#endif
 
 #endif

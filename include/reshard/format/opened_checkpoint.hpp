@@ -102,7 +102,7 @@ private:
 
     std::shared_ptr<file_store const> files_;
     checkpoint_metadata result_;
-    std::map<std::string, std::filesystem::path> keys_; ///< and their files
+    std::map<std::string, holder_t> keys_; ///< and their files
     std::map<std::string, std::size_t> parted_; ///< the places of tensors that were added in parts
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;

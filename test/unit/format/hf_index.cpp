@@ -126,4 +126,17 @@ BOOST_AUTO_TEST_CASE(a_tensor_beyond_the_limit_stands_alone) {
     BOOST_TEST((split({1, 1}, 0) == groups{{0}, {1}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_config_says_of_the_model_and_of_its_text_part_whether_they_are_tied) {
+    using flags = std::vector<tie_flag>;
+    BOOST_TEST((tie_flags_in(R"({"tie_word_embeddings" : true})") == flags{{25, true}}));
+    BOOST_TEST((tie_flags_in(R"({"text_config":{"tie_word_embeddings":false,"a":{}},)"
+                             R"("tie_word_embeddings":true})") == flags{{38, false}, {74, true}}));
+    for (char const* const text :
+         {"", "{}", R"({"a":"tie_word_embeddings","b":true})", R"({"tie_word_embeddings":null})",
+          R"({"tie_word_embeddings":"true"})", R"({"vision_config":{"tie_word_embeddings":true}})",
+          R"({"text_config":[{"tie_word_embeddings":true}]})", R"({"tie_word_embeddings":true)",
+          R"({"tie_word_embeddings":[true]})", R"([{"tie_word_embeddings":true}])"})
+        BOOST_TEST((tie_flags_in(text) == flags{}), text);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,6 +12,7 @@
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
+#include <reshard/format/impl/quantisation.ipp>
 #include <reshard/format/impl/rank_files.ipp>
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
@@ -263,10 +264,34 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
                 : "give the directory, with the index that lists all parts");
 }
 
+/// That parameters are without elements, as ZeRO stage 3 leaves them where they were not gathered;
+/// nothing where none is.
+///
+/// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
+inline std::string placeholders(checkpoint_metadata const& found) {
+    constexpr std::string_view formats[] = {"torch_save", "safetensors", "huggingface"};
+    if (std::ranges::find(formats, found.format) == std::end(formats))
+        return {};
+    std::vector<std::string> keys;
+    for (checkpoint_tensor const& tensor : found.tensors)
+        if (tensor.shape.size() == 1 && tensor.shape[0] == 0 &&
+            (tensor.key.ends_with("weight") || tensor.key.ends_with("bias")))
+            keys.push_back("'" + tensor.key + "'");
+    if (keys.empty())
+        return {};
+    return found.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
+           (keys.size() == 1 ? " has" : " have") +
+           " no elements (shape [0]), as ZeRO stage 3 leaves parameters that were not gathered; "
+           "save "
+           "with stage3_gather_16bit_weights_on_model_save, or convert the whole checkpoint "
+           "by zero_to_fp32.py or ds_to_universal.py of DeepSpeed";
+}
+
 /// Says what is left out when the tensors are read, so that it is not lost unseen.
 inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     checkpoint_metadata& found = opened.metadata;
-    for (std::string text : {opened_part(*opened.files, found), tensors_within(found)})
+    for (std::string text :
+         {opened_part(*opened.files, found), tensors_within(found), placeholders(found)})
         if (!text.empty())
             found.warnings.push_back(std::move(text));
     if (auto const others = other_tensors(*opened.files, found); !others.empty())
@@ -338,15 +363,24 @@ RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const>
     return std::move(*opened);
 }
 
-RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
-                                          std::filesystem::path const& path,
-                                          safetensors_options const& options) {
-    if (!options.source_layout.empty())
-        return open_rank_files(std::move(files), path, options);
+/// What is selected of a checkpoint, with the warnings that belong to it.
+inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
+                                       std::filesystem::path const& path,
+                                       safetensors_options const& options) {
     opened_checkpoint opened = open_unselected(std::move(files), path, options);
     select_keys(opened, options.only, options.without);
     check_parts(opened);
     return with_warnings(std::move(opened));
+}
+
+RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
+                                          std::filesystem::path const& path,
+                                          safetensors_options const& options) {
+    opened_checkpoint opened = options.source_layout.empty()
+                                   ? open_selected(std::move(files), path, options)
+                                   : open_rank_files(std::move(files), path, options);
+    opened.metadata.quantised = read_quantisation(*opened.files, opened.metadata);
+    return opened;
 }
 
 } // namespace detail

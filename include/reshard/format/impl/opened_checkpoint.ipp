@@ -150,11 +150,14 @@ RESHARD_DECL void whole_tensors::end_file() {
 }
 
 RESHARD_DECL void whole_tensors::check_new(std::string const& key) {
-    std::filesystem::path const& path = result_.files.back().path;
-    auto const [known, is_new] = keys_.emplace(key, path);
+    auto const file = static_cast<holder_t>(result_.files.size() - 1);
+    auto const [known, is_new] = keys_.emplace(key, file);
     if (!is_new)
-        fail(errc::corrupt_file, path.string(), ": the name '", key, "' stands twice",
-             known->second == path ? "" : ", the first time in " + known->second.string());
+        fail(errc::corrupt_file, result_.files[file].path.string(), ": the name '", key,
+             known->second == file
+                 ? "' is there twice"
+                 : words("' is in ", result_.files[known->second].path.filename().string(),
+                         ", too; if these files are two checkpoints, give one of them"));
 }
 
 RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, data_type dtype,

@@ -81,8 +81,9 @@ class torch_archive {
 public:
     /// Reads the pickle, and where storages are, but no storage.
     ///
-    /// \throws error as `read_zip` and `pickle`; errc::unsupported also for one that another order
-    ///         of bytes than ours was written in
+    /// \throws error as `read_zip` and `pickle`; errc::corrupt_file also for a storage that is not
+    ///         as long as the pickle says, or that no value of the pickle lies in; errc::unsupported
+    ///         also for one that another order of bytes than ours was written in
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
                                byte_run where);
 
@@ -120,6 +121,7 @@ private:
     std::optional<call> call_of(pickle_value value) const;
 
     byte_run member(std::string const& name) const;
+    void check_storages() const;
 
     std::string name_;
     std::map<std::string, byte_run> members_; ///< by name within the archive

@@ -339,13 +339,34 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
                                [&](named_value const& one) { return archive.is_part(one.value); });
 }
 
+/// Refuses an index that lists some of numbered files, `x-00001-of-00003.bin`, and not others that
+/// are there.
+inline void check_numbered(file_store const& files, std::filesystem::path const& index,
+                           auto const& by_file) {
+    for (std::filesystem::path const& path : files.list(index.parent_path())) {
+        std::string const name = path.filename().string();
+        std::size_t const tail = name.rfind("-of-");
+        if (tail == name.npos || by_file.contains(name))
+            continue;
+        std::string_view const stem = std::string_view(name).substr(0, name.rfind('-', tail - 1));
+        for (auto const& [file, keys] : by_file)
+            if (file.size() == name.size() && file.starts_with(stem) &&
+                file.ends_with(std::string_view(name).substr(tail)))
+                fail(errc::corrupt_file, index.string(), ": lists ", file, ", and nothing in ",
+                     name, ", which is there; was the index damaged?");
+    }
+}
+
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& index,
                                                 bool is_strict) {
     followed_index const followed{
         index, parse_hf_index(read_text_file(*files, index), index.string()), is_strict};
     torch_files all(std::move(files), index.parent_path());
-    for (auto const& [file, keys] : keys_by_file(followed.listed)) {
+    auto const by_file = keys_by_file(followed.listed);
+    if (is_strict)
+        check_numbered(all.files(), index, by_file);
+    for (auto const& [file, keys] : by_file) {
         std::filesystem::path const path = index.parent_path() / file;
         if (all.files().find(path) != file_store::kind::file)
             fail(errc::missing_file, index.string(), ": '", keys.front(), "' is listed in ", file,
