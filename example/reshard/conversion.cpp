@@ -155,11 +155,25 @@ void check_shared(bool are_shared, std::string const& format) {
              " has a tensor for each name; leave it out, or write safetensors");
 }
 
+void check_fused_order(job const& all, job_files const& files, std::string const& format) {
+    if (!files.cut_fused && !all.first_error())
+        detail::check_fused_order(detail::fused_of(all.map(), all.target), format);
+}
+
 void note_fused_lost(job const& all, std::string const& format) {
-    if (!all.map().fused().empty() && detail::is_other_format(format) &&
-        !detail::written_format_of(format).has_global_order)
-        note(format + " does not say how tensors were fused, so that no later layout of them is "
-                      "checked; sharded_safetensors does");
+    auto const fused = detail::fused_of(all.map(), all.target);
+    if (fused.empty() || !detail::is_other_format(format))
+        return;
+    if (!detail::written_format_of(format).has_shards())
+        return note(format + " does not say how tensors were fused, so that no later layout of "
+                             "them is checked; sharded_safetensors does");
+    auto const several = [](auto const& one) { return one.second.blocks > 1; };
+    auto const first = std::ranges::find_if(fused, several);
+    if (first != fused.end() && detail::written_format_of(format).has_global_order)
+        note("'" + first->first + "' is interleaved in " + std::to_string(first->second.blocks) +
+             " parts; readers of " + format +
+             " cut tensors themselves, and get the right rows with this number of tensor-parallel "
+             "ranks only");
 }
 
 void note_aliases(std::map<std::string, std::string> const& aliases) {

@@ -93,7 +93,13 @@ std::size_t say_lost_tensors(reshard::checkpoint const& source, bool says);
 std::size_t say_taken_apart(reshard::checkpoint_metadata const& source, std::string const& format,
                             bool says);
 
-/// Notes that a format of another library does not say how tensors were fused.
+/// Refuses interleaved tensors for a format whose readers cut them otherwise, as `convert` does.
+///
+/// \throws error with errc::unsupported
+void check_fused_order(job const& all, job_files const& files, std::string const& format);
+
+/// Notes that a format of another library does not say how tensors were fused, or that its readers
+/// may cut them otherwise.
 void note_fused_lost(job const& all, std::string const& format);
 
 /// Notes tensors of several names, which files of safetensors have once.

@@ -98,6 +98,7 @@ convert_report run_convert(processes const& world, convert_command const& option
         files.aliases = source.metadata().aliases;
         all = make_sound_job(source.files_layout(), files);
         note_renamed_away(all, catalog_of(source), files);
+        check_fused_order(all, files, format);
         if (world.rank() == 0)
             say_notes(all, options.files);
         warnings += count_warnings(all);
@@ -171,6 +172,9 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         std::ranges::count(report.carried, "config.json") > 0)
         note("config.json was copied as it is, with the data type (dtype, torch_dtype) from before "
              "--cast");
+    if (world.rank() == 0 && std::ranges::count(report.carried, "adapter_config.json") > 0)
+        note("adapter_config.json was copied; PEFT looks for the tensors beside it in "
+             "adapter_model.safetensors, which reshard merge writes");
     if (world.rank() == 0 && !options.base.empty())
         note(reuse_text(report, options.base));
     std::string const headline = headline_of(options.target, options.files.source, report.keys) +
@@ -224,6 +228,8 @@ outcome converted(processes const& world, convert_report const& report, double s
             note(text);
     if (world.rank() == 0)
         note_aliases(report.aliases);
+    if (world.rank() == 0 && !report.deinterleaved.empty())
+        note(report.deinterleaved + std::string(cut_fused_hint));
     if (world.rank() == 0 && report.objects > 0)
         note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
              (report.objects == 1 ? "is no tensor" : "are no tensors"));

@@ -184,7 +184,7 @@ std::string planning_text(dry_run const& run) {
 
 /// The mesh of a layout file, if it has one.
 std::optional<mesh> mesh_of(job_files const& files) {
-    detail::layout_file const target = read_target(files.target);
+    detail::layout_file const target = read_target(files.target, files.reading.mode);
     auto const* const rules = std::get_if<detail::layout_rules>(&target);
     return rules ? std::optional(rules->ranks) : std::nullopt;
 }
@@ -287,6 +287,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
         say_lost(source, options) +
         (source.checkpoint ? say_taken_apart(*source.checkpoint, options.to, true) : 0);
     say_notes(all, options.files);
+    check_fused_order(all, options.files, options.to);
     note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);
     dry_run run = planned(source, all, options);

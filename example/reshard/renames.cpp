@@ -140,19 +140,18 @@ bool is_around(std::string_view key, name_around const& text) {
            key.ends_with(text.behind);
 }
 
-/// The tensor that a key is the state of, which it follows in programs; nothing for any other key.
-///
-/// \param is_there of a key
-std::optional<std::string_view> followed_by(std::string_view key, auto&& is_there) {
-    static auto const suffixes = aoa::default_state_suffixes();
-    std::string_view const parameter = aoa::detail::parameter_of(key, suffixes);
-    return parameter != key && is_there(parameter) ? std::optional(parameter) : std::nullopt;
+/// What state the tensors of a source have, by its conventions.
+using state_kinds = std::vector<aoa::state_suffix>;
+
+state_kinds states_in(catalog const& source) {
+    return aoa::detail::with_conventions(aoa::default_state_suffixes(), source, nullptr);
 }
 
 /// Adds a rename for each key of the source that has the form of one with `**`, and that no other
 /// renames.
 void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& rename,
-                            std::set<std::string, std::less<>> const& keys) {
+                            std::set<std::string, std::less<>> const& keys,
+                            state_kinds const& states) {
     auto const from = around_anything(rename.first, rename);
     auto const to = around_anything(rename.second, rename);
     std::set<std::string_view> known;
@@ -167,9 +166,10 @@ void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& re
         std::string_view const same =
             key.substr(from.before.size(), key.size() - from.before.size() - from.behind.size());
         std::string renamed = detail::words(to.before, same, to.behind);
-        auto const parameter =
-            followed_by(key, [&](std::string_view one) { return keys.contains(one); });
-        bool const follows = parameter && is_around(*parameter, from);
+        auto const is_renamed = [&](std::string_view parameter, aoa::state_suffix const&) {
+            return keys.contains(parameter) && is_around(parameter, from);
+        };
+        bool const follows = aoa::detail::any_parameter(key, states, is_renamed);
         if (!known.contains(key) && renamed != key && !follows)
             added.emplace_back(key, std::move(renamed));
     }
@@ -180,14 +180,15 @@ void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& re
 
 /// All renames, those with `**` last: what names a key counts before what matches it.
 std::vector<rename_pair> all_renames(std::vector<std::string> const& texts,
-                                     std::set<std::string, std::less<>> const& keys) {
+                                     std::set<std::string, std::less<>> const& keys,
+                                     state_kinds const& states) {
     std::vector<rename_pair> all, of_patterns;
     for (std::string const& text : texts)
         for (rename_pair& rename : pairs_of(text))
             (rename.first.find(anything) == rename.first.npos ? all : of_patterns)
                 .push_back(std::move(rename));
     for (rename_pair const& rename : of_patterns)
-        add_renames_of_pattern(all, rename, keys);
+        add_renames_of_pattern(all, rename, keys, states);
     return all;
 }
 
@@ -231,7 +232,7 @@ program_source program_of_renames(job_files const& files, catalog const& source,
     std::set<std::string, std::less<>> keys(files.objects.begin(), files.objects.end());
     for (catalog_entry const& entry : source)
         keys.insert(entry.key);
-    std::vector<rename_pair> const renames = all_renames(files.renames, keys);
+    std::vector<rename_pair> const renames = all_renames(files.renames, keys, states_in(source));
     check_independent(renames, keys);
     for (auto const& [from, to] : renames)
         if (source.find(from))
@@ -261,11 +262,14 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
     for (std::string const& text : files.casts)
         casts.push_back(cast_of(text));
     std::string text;
+    state_kinds const states = states_in(yielded);
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
-        bool const is_state = followed_by(entry.key, [&](std::string_view key) {
-                                  return yielded.find(key) != nullptr;
-                              }).has_value();
+        auto const keeps_type = [&](std::string_view key, aoa::state_suffix const& state) {
+            bool const is_meant = state.is_found && last && !last->pattern.matches(key);
+            return yielded.find(key) && !is_meant;
+        };
+        bool const is_state = aoa::detail::any_parameter(entry.key, states, keeps_type);
         if (!last || !last->dtype || *last->dtype == entry.dtype || is_state)
             continue;
         if (bits(entry.dtype) < 16)

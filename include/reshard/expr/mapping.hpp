@@ -148,9 +148,10 @@ struct relation {
     std::string key;         ///< the parameter
     std::string companion;   ///< what follows it
     index_vector block = {}; ///< of a scale: the extents of a block
+    index_vector count = {}; ///< and how many belong to one, as in `block_form`
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.what, self.key, self.companion, self.block);
+        visit(self.what, self.key, self.companion, self.block, self.count);
     }
 
     bool operator==(relation const&) const = default;
@@ -210,10 +211,10 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// Declares that the target tensor `key` has others interleaved, unless that is known. Stored
-    /// mappings do not have it, and comparisons pass over it.
+    /// Declares that the target tensor `key` has others interleaved, in place of what was declared
+    /// of it. Stored mappings do not have it, and comparisons pass over it.
     void fuse(std::string const& key, detail::fused_tensor how) {
-        fused_.try_emplace(key, std::move(how));
+        fused_.insert_or_assign(key, std::move(how));
     }
 
     /// Declares that a tensor `key` is made that nothing reads and the target does not want, so

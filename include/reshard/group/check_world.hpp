@@ -85,8 +85,8 @@ RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer);
 /// The key of the first tensor that no rule matches, and how many others there are.
 RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys);
 
-/// The first rule that no rank used, or the number of rules.
-RESHARD_DECL std::size_t unused_rule(std::size_t rules,
+/// The first rule that some rank had to use and none did, or the number of rules.
+RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
                                      std::vector<std::string> const& used_by_rank);
 
 /// Reports rule `i`, which applies to no tensor of this rank or of any other.
@@ -114,7 +114,7 @@ void check_rules(group auto const& world, shard_rules const& layer,
     std::string used;
     for (bool const one : result.used)
         used += one ? '1' : '0';
-    std::size_t const unused = detail::unused_rule(used.size(), world.all_gather(used));
+    std::size_t const unused = detail::unused_rule(layer, world.all_gather(used));
     agree_on(world, [&] {
         if (unused < used.size())
             detail::fail_unused(layer, unused, world.rank(), tensors);

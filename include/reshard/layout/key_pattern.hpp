@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -13,12 +14,17 @@
 namespace reshard {
 
 /// A pattern of keys: `*` stands for one or more characters other than a dot, `**` for anything,
-/// also nothing; every other character for itself.
+/// also nothing; every other character for itself. `?` at the end is not part of it: it says that
+/// no key need match.
 class key_pattern {
 public:
     explicit key_pattern(std::string_view text);
 
+    /// Without `?` at the end.
     std::string const& text() const { return text_; }
+
+    /// Whether `?` at the end says that no key need match.
+    bool is_optional() const { return is_optional_; }
 
     /// True where the whole key matches. Takes time in proportion to key times pattern, whatever
     /// they are.
@@ -47,7 +53,53 @@ private:
 
     std::string text_;
     std::vector<step> steps_;
+    bool is_optional_;
 };
+
+namespace detail {
+
+/// A pattern that a user gave. A user means some key by it: if none matches, and it does not end
+/// with `?`, that is an error. doc/errors.md lists all options that take such patterns.
+class given_pattern {
+public:
+    explicit given_pattern(std::string_view text) : pattern_(text) {}
+    explicit given_pattern(key_pattern pattern) : pattern_(std::move(pattern)) {}
+
+    /// Without `?` at the end.
+    std::string const& text() const { return pattern_.text(); }
+
+    /// Whether the whole key matches, which is noted.
+    bool matches(std::string_view key) {
+        bool const is_match = pattern_.matches(key);
+        has_matched_ = has_matched_ || is_match;
+        return is_match;
+    }
+
+    /// Whether it is an error that no key has matched so far.
+    bool is_missed() const { return !has_matched_ && !pattern_.is_optional(); }
+
+private:
+    key_pattern pattern_;
+    bool has_matched_ = false;
+};
+
+/// Whether any of the patterns matches; each that does notes it.
+inline bool match_any(std::vector<given_pattern>& patterns, std::string_view key) {
+    bool is_match = false;
+    for (given_pattern& pattern : patterns)
+        is_match = pattern.matches(key) || is_match;
+    return is_match;
+}
+
+/// The first pattern that had to match and did not, or null.
+inline given_pattern const* first_missed(std::vector<given_pattern> const& patterns) {
+    for (given_pattern const& pattern : patterns)
+        if (pattern.is_missed())
+            return &pattern;
+    return nullptr;
+}
+
+} // namespace detail
 
 } // namespace reshard
 

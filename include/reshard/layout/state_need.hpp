@@ -21,7 +21,8 @@ namespace reshard {
 /// {.keys = "model.**", .with = {"*.exp_avg", "*.exp_avg_sq", "common/step"}}
 /// ```
 struct state_need {
-    /// A key, or a pattern (see `key_pattern`) that one key at least must match.
+    /// A key, or a pattern (see `key_pattern`) that one key at least must match, unless it ends
+    /// with `?`.
     std::string keys;
     /// What must be there beside each of these keys, for which `*` stands. Keys of such a form are
     /// none of `keys`, though its pattern may match them.

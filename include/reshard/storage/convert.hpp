@@ -117,6 +117,9 @@ struct convert_report {
     std::vector<std::string> removed = {};
     /// Sentences for people: what `config.json` says now of tied word embeddings, or does not say.
     std::vector<std::string> notes = {};
+    /// A sentence about interleaved tensors that the target has whole: their tensors were written
+    /// one after the other. Empty if there were none.
+    std::string deinterleaved = {};
 };
 
 namespace detail {
@@ -151,8 +154,8 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
 ///         and the first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
 ///         errc::unknown_key where `how.strict` says so; errc::bad_layout for a fused tensor that
-///         the layout cuts otherwise than it was made for. It begins with the source's path, or,
-///         where the layout is wrong, the target's
+///         the layout cuts into another number of parts than it was made for. It begins with the
+///         source's path, or, where the layout is wrong, the target's
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
                                     std::filesystem::path const& target,
                                     convert_options const& how = {});

@@ -115,6 +115,15 @@ RESHARD_DECL catalog catalog_of(mapping const& program);
 
 namespace detail {
 
+/// The fused tensors among those that are written.
+RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted);
+
+/// Refuses interleaved tensors for Megatron-Core, whose ranks take gate and up from two places of
+/// the whole tensor, however the files are cut.
+///
+/// \throws error with errc::unsupported
+RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format);
+
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
 /// of everything that `program` yields, or the single file of that.
 ///

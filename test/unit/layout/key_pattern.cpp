@@ -4,6 +4,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <tuple>
+#include <vector>
+
 BOOST_AUTO_TEST_SUITE(shard_key_pattern)
 
 namespace {
@@ -15,7 +18,7 @@ bool matches(std::string const& pattern, std::string const& key) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(text_stands_for_itself) {
-    BOOST_TEST(matches("a.b[0]?", "a.b[0]?"));
+    BOOST_TEST(matches("a?b[0]", "a?b[0]"));
     BOOST_TEST(!matches("a.b", "a.bc"));
     BOOST_TEST(!matches("a.b", "xa.b"));
     BOOST_TEST(!matches("a.b", "axb"));
@@ -43,6 +46,20 @@ BOOST_AUTO_TEST_CASE(two_stars_are_anything) {
     BOOST_TEST(!matches("**.w", "a.b.wx"));
     BOOST_TEST(matches("***", "a"));
     BOOST_TEST(!matches("***", "a."));
+}
+
+BOOST_AUTO_TEST_CASE(a_question_mark_at_the_end_says_that_nothing_need_match) {
+    BOOST_TEST(matches("a.**?", "a.b"));
+    BOOST_TEST(!matches("a.b?", "a.b?"));
+    BOOST_TEST(reshard::key_pattern("a.b?").text() == "a.b");
+    for (auto const& [pattern, key, is_missed] :
+         {std::tuple("a.*", "a.b", false), std::tuple("a.*", "b", true),
+          std::tuple("a.*?", "b", false)}) {
+        std::vector<reshard::detail::given_pattern> given{reshard::detail::given_pattern(pattern)};
+        BOOST_TEST(reshard::detail::match_any(given, key) == matches(pattern, key));
+        BOOST_TEST(!reshard::detail::match_any(given, "no key"));
+        BOOST_TEST((reshard::detail::first_missed(given) != nullptr) == is_missed);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(hostile_patterns_take_no_longer) {

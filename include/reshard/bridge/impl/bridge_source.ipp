@@ -155,16 +155,15 @@ RESHARD_DECL std::vector<bool>
 source_state::matching(std::vector<std::string> const& patterns) const {
     std::vector<bool> matched(whole_.tensors.size());
     for (std::string const& text : patterns) {
-        key_pattern const pattern(text);
-        bool is_used = false;
+        given_pattern pattern(text);
         for (std::size_t t = 0; t < matched.size(); ++t)
             if (pattern.matches(whole_.tensors[t].key))
-                matched[t] = is_used = true;
-        if (!is_used)
-            fail(errc::unknown_key, "'", text,
+                matched[t] = true;
+        if (pattern.is_missed())
+            fail(errc::unknown_key, "'", pattern.text(),
                  "' is said to have changed, and matches no key of the source, which has ",
                  counted(whole_.tensors.size(), "key"),
-                 did_you_mean_key(text, whole_.tensors, &tensor_layout::key));
+                 did_you_mean_key(pattern.text(), whole_.tensors, &tensor_layout::key));
     }
     return matched;
 }

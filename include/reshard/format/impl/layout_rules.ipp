@@ -126,7 +126,7 @@ inline layout_stages stages_from(json_cursor const& place, mesh const& ranks) {
 }
 
 RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string_view file) {
-    root.check_names({"mesh", "stages", "rules"});
+    root.check_names({"files", "mesh", "stages", "rules"});
     layout_rules result{std::string(file), mesh_from(root.at("mesh")), {}, {}};
     if (auto const stages = root.find("stages"))
         result.stages = stages_from(*stages, result.ranks);
@@ -203,7 +203,7 @@ public:
     std::vector<std::string> notes() const {
         std::vector<std::string> result;
         for (std::size_t i = 0; i < used_.size(); ++i)
-            if (!used_[i])
+            if (!used_[i] && !book_.rules[i].match.is_optional())
                 result.push_back(book_.file + ": rules[" + std::to_string(i) +
                                  "]: no key matches, or "
                                  "earlier rules take all that match '" +
@@ -247,7 +247,7 @@ private:
         auto const add = [&](std::string const& what, std::vector<bool> const& used,
                              std::vector<key_pattern> const& patterns) {
             for (std::size_t i = 0; i < used.size(); ++i)
-                if (!used[i])
+                if (!used[i] && !patterns[i].is_optional())
                     notes.push_back(book_.file + ": stages." + what + "[" + std::to_string(i) +
                                     "]: no key matches '" + patterns[i].text() + "'");
         };

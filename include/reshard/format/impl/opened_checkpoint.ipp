@@ -25,44 +25,26 @@ namespace reshard::detail {
 class key_selection {
 public:
     key_selection(std::vector<std::string> const& only, std::vector<std::string> const& without)
-        : only_(patterns_of(only)), without_(patterns_of(without)) {}
+        : only_(only.begin(), only.end()), without_(without.begin(), without.end()) {}
 
     bool takes(std::string_view key) {
-        bool const is_wanted = match(only_, key) || only_.empty();
-        return !match(without_, key) && is_wanted;
+        bool const is_wanted = match_any(only_, key) || only_.empty();
+        return !match_any(without_, key) && is_wanted;
     }
 
     /// Refuses a pattern that matched none of the keys, which may be misspelt.
     void check_matched(checkpoint_metadata const& found, std::string const& first,
                        std::size_t count) const {
         for (auto const* const patterns : {&only_, &without_})
-            for (auto const& [pattern, has_matched] : *patterns)
-                if (!has_matched)
-                    fail(errc::unknown_key, found.path.string(), ": no key matches '",
-                         pattern.text(), "'; ", first_and_more("'" + first + "'", count),
-                         count == 1 ? " is there" : " are there");
+            if (given_pattern const* const missed = first_missed(*patterns))
+                fail(errc::unknown_key, found.path.string(), ": no key matches '", missed->text(),
+                     "'; ", first_and_more("'" + first + "'", count),
+                     count == 1 ? " is there" : " are there");
     }
 
 private:
-    using pattern_list = std::vector<std::pair<key_pattern, bool>>;
-
-    static pattern_list patterns_of(std::vector<std::string> const& texts) {
-        pattern_list patterns;
-        for (std::string const& text : texts)
-            patterns.emplace_back(key_pattern(text), false);
-        return patterns;
-    }
-
-    static bool match(pattern_list& patterns, std::string_view key) {
-        bool matches = false;
-        for (auto& [pattern, has_matched] : patterns)
-            if (pattern.matches(key))
-                matches = has_matched = true;
-        return matches;
-    }
-
-    pattern_list only_;
-    pattern_list without_;
+    std::vector<given_pattern> only_;
+    std::vector<given_pattern> without_;
 };
 
 /// Gives the names of a tensor whose first name is gone another one of them.
@@ -168,11 +150,14 @@ RESHARD_DECL void whole_tensors::end_file() {
 }
 
 RESHARD_DECL void whole_tensors::check_new(std::string const& key) {
-    std::filesystem::path const& path = result_.files.back().path;
-    auto const [known, is_new] = keys_.emplace(key, path);
+    auto const file = static_cast<holder_t>(result_.files.size() - 1);
+    auto const [known, is_new] = keys_.emplace(key, file);
     if (!is_new)
-        fail(errc::corrupt_file, path.string(), ": the name '", key, "' stands twice",
-             known->second == path ? "" : ", the first time in " + known->second.string());
+        fail(errc::corrupt_file, result_.files[file].path.string(), ": the name '", key,
+             known->second == file
+                 ? "' is there twice"
+                 : words("' is in ", result_.files[known->second].path.filename().string(),
+                         ", too; if these files are two checkpoints, give one of them"));
 }
 
 RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, data_type dtype,
@@ -212,6 +197,23 @@ RESHARD_DECL void whole_tensors::add(std::string key, index_vector const& shape,
         add_shard(added, part).flat = flat_range{begin, end};
         begin = end;
     }
+}
+
+RESHARD_DECL void whole_tensors::add_part(std::string const& key, index_vector const& shape,
+                                          box const& region, file_tensor const& tensor) {
+    auto const known = parted_.find(key);
+    if (known == parted_.end()) {
+        parted_.emplace(key, result_.tensors.size());
+        add_shard(begin_tensor(key, tensor.dtype, shape), tensor).region = packed_box(region);
+        return;
+    }
+    checkpoint_tensor& added = result_.tensors[known->second];
+    if (added.dtype != tensor.dtype || index_vector(added.shape) != shape)
+        fail(errc::corrupt_file, result_.files.back().path.string(), " and ",
+             result_.files[added.shards.front().file].path.string(), ": tensor '", key, "': it is ",
+             tensor.dtype, " ", shape, " in the former and ", added.dtype, " ",
+             index_vector(added.shape), " in the latter");
+    add_shard(added, tensor).region = packed_box(region);
 }
 
 RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const& key) {

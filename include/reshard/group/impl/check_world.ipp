@@ -55,13 +55,14 @@ RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys) {
              " no rule; write a rule for each tensor, without an axis to replicate it");
 }
 
-RESHARD_DECL std::size_t unused_rule(std::size_t rules,
+RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
                                      std::vector<std::string> const& used_by_rank) {
-    for (std::size_t i = 0; i < rules; ++i)
-        if (std::none_of(used_by_rank.begin(), used_by_rank.end(),
-                         [i](std::string const& used) { return used[i] == '1'; }))
-            return i;
-    return rules;
+    std::size_t i = 0;
+    auto const is_used = [&i](std::string const& used) { return used[i] == '1'; };
+    for (; i < layer.rules.size(); ++i)
+        if (!layer.rules[i].match.is_optional() && std::ranges::none_of(used_by_rank, is_used))
+            break;
+    return i;
 }
 
 RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,

@@ -12,7 +12,11 @@
 
 namespace reshard {
 
-RESHARD_DECL key_pattern::key_pattern(std::string_view text) : text_(text) {
+RESHARD_DECL key_pattern::key_pattern(std::string_view text)
+    : text_(text), is_optional_(text.ends_with('?')) {
+    if (is_optional_)
+        text_.pop_back();
+    text = text_;
     for (std::size_t i = 0; i < text.size(); ++i) {
         bool const is_star = text[i] == '*';
         bool const is_double = is_star && i + 1 < text.size() && text[i + 1] == '*';

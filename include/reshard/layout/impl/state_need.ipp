@@ -50,7 +50,7 @@ public:
                 is_met = true;
                 add_key(key, need);
             }
-        if (!is_met)
+        if (!is_met && !pattern.is_optional())
             lacking_.emplace(need.keys, has_star(need.keys) ? ", which no key matches" : "");
     }
 

@@ -7,6 +7,7 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/megatron/torch_dist.hpp>
@@ -20,6 +21,7 @@
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/file_pieces.hpp>
+#include <reshard/storage/impl/carried_names.ipp>
 #include <reshard/storage/put_pieces.hpp>
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
@@ -130,13 +132,14 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
 /// The values that are to be carried.
 ///
 /// \throws error with errc::unsupported where the target has no place for them
-inline std::vector<saved_object> objects_of(checkpoint const& source, convert_options const& how) {
+inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
+                                            convert_options const& how) {
     if (!how.objects)
         return {};
     std::string const lost = lost_objects(source, how.writing.format);
     if (!lost.empty())
         fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
-    std::vector<saved_object> objects = source.read_objects();
+    auto objects = carried_names(program).rename(source.read_objects());
     for (saved_object& object : objects)
         if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
             if (object.is_common && how.writing.format == "megatron_torch_dist")
@@ -187,6 +190,22 @@ inline void check_all_read(checkpoint_metadata const& source) {
              source.unread_reason);
 }
 
+/// Refuses a tensor that is larger than all files together, before anything is planned for it: its
+/// shards cannot cover it.
+inline void check_held(checkpoint_metadata const& source) {
+    std::uint64_t there = 0;
+    for (checkpoint_file const& file : source.files)
+        there += file.bytes;
+    for (checkpoint_tensor const& tensor : source.tensors) {
+        index_vector const shape = tensor.shape;
+        index_t const bytes = byte_count(element_count(shape), tensor.dtype);
+        if (static_cast<std::uint64_t>(bytes) > there)
+            fail(errc::not_covered, source.path.string(), ": '", tensor.key, "' is said to be ",
+                 shape, " of ", tensor.dtype, ", ", bytes, " bytes, and the shards of all tensors ",
+                 "have ", there, "; is a file missing, or are the metadata damaged?");
+    }
+}
+
 /// \throws error what a program throws
 inline mapping mapping_of_call(convert_options const& how, checkpoint const& source) {
     if (mapping const* const known = how.program.known())
@@ -210,7 +229,8 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
 ///
 /// \invariant the members refer to one another
 struct planned_conversion {
-    mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
+    mapping program;           ///< equal on all ranks, as are the files, the verdict and the pieces
+    std::string deinterleaved; ///< as `convert_report::deinterleaved`
     tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
@@ -229,14 +249,14 @@ struct planned_conversion {
     void plan_files(checkpoint const& source, std::filesystem::path const& target,
                     convert_options const& how) {
         check_all_read(source.metadata());
+        if (!how.wanted || !how.writing.partial)
+            check_held(source.metadata());
         program = mapping_of_call(how, source);
         carry_fused(program, source.files_layout());
-        at_path(target, [&] {
-            if (!how.cut_fused)
-                check_torn(program, source.files_layout());
-            if (how.wanted && !how.cut_fused)
-                check_fused(program, *how.wanted);
-        });
+        at_path(source.metadata().path,
+                [&] { check_scales(program, source.files_layout(), true); });
+        if (!how.cut_fused)
+            at_path(target, [&] { plan_fused(source, how); });
         if (how.wanted)
             check_scales(program, *how.wanted);
         at_path(target, [&] { choose_files(source, how); });
@@ -251,7 +271,17 @@ struct planned_conversion {
                           verdict.left_out.empty()
                               ? how.wanted
                               : std::optional(without_left_out(*how.wanted, verdict)),
-                          how.writing, names.aliases, objects_of(source, how));
+                          how.writing, names.aliases, objects_of(source, program, how));
+    }
+
+    /// \throws error with errc::bad_layout for fused tensors that cannot be written so, and
+    ///         errc::unsupported where the format has no place for them
+    void plan_fused(checkpoint const& source, convert_options const& how) {
+        check_torn(program, source.files_layout());
+        deinterleaved = deinterleave_whole(program, how.wanted ? &*how.wanted : nullptr);
+        if (how.wanted)
+            check_fused(program, *how.wanted);
+        check_fused_order(fused_of(program, how.wanted), how.writing.format);
     }
 
     void plan_pieces(convert_options const& how, int rank, int ranks) {
@@ -407,7 +437,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .kept = gather_values(world, kept).front(),
             .aliases = written.aliases,
             .removed = gather_values(world, writer.removed()).front(),
-            .notes = std::move(work.names.notes)};
+            .notes = std::move(work.names.notes),
+            .deinterleaved = std::move(work.deinterleaved)};
 }
 
 } // namespace detail

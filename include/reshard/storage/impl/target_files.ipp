@@ -129,8 +129,7 @@ inline void check_program(std::string const& program) {
              " is not UTF-8, as all of a record is; leave the program out, or convert its text");
 }
 
-/// The fused tensors among those that are written.
-inline fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
+RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
     fused_tensors written = program.fused();
     std::erase_if(written, [&](auto const& one) {
         return wanted ? !wanted->find(one.first) : !program.find(one.first);
@@ -168,14 +167,25 @@ inline layout layout_of_whole(catalog const& tensors) {
     return reshard::layout_of(held);
 }
 
-/// Refuses tensors that were interleaved for several ranks.
-inline void check_global_order(fused_tensors const& fused, std::string_view format) {
+RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format) {
     for (auto const& [key, made] : fused)
-        if (made.blocks > 1)
+        if (made.blocks > 1 && format == "megatron_torch_dist")
             fail(errc::unsupported, "'", key, "' is interleaved in ", made.blocks, " parts, and ",
                  format,
-                 " has tensors in their global order, which its readers cut themselves; "
-                 "write it without a layout, and cut that by a second conversion");
+                 " has tensors in their global order, which its readers cut themselves; write it "
+                 "without a layout, and its tensors are written in sequence");
+}
+
+/// Refuses what could not be read again, before anything is written.
+inline void check_limits(std::string_view format, mapping const& program,
+                         std::optional<layout> const& wanted,
+                         std::vector<saved_object> const& objects) {
+    for (saved_object const& object : objects)
+        check_name_limits(format, object.key);
+    if (wanted)
+        return check_limits(format, *wanted);
+    for (mapping_output const& output : program.outputs())
+        check_limits(format, output.key, output.value.dtype, output.value.shape);
 }
 
 /// The files in the format of another library.
@@ -185,10 +195,9 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
     check_other_format(options);
     if (format.is_file() && wanted)
         check_single_file(wanted, options);
-    if (format.has_global_order)
-        check_global_order(choices.fused, format.name);
     if (wanted && !options.partial)
         check_complete(*wanted);
+    check_limits(format.name, program, wanted, choices.objects);
     return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
 }
 
@@ -241,17 +250,21 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         return other_files_for(program, wanted, options, *format, choices);
     if (options.single_file || (format && format->is_file())) {
         check_single_file(wanted, options);
+        check_limits("safetensors", program, wanted, {});
         return plan_file(without_keys(catalog_of(program), aliases), choices);
     }
-    if (!wanted && options.format != "sharded_safetensors")
+    if (!wanted && options.format != "sharded_safetensors") {
+        check_limits("huggingface", program, wanted, {});
         return plan_huggingface(without_keys(catalog_of(program), aliases),
                                 options.most_file_bytes != 0 ? options.most_file_bytes
                                                              : huggingface_file_bytes,
                                 choices);
+    }
     layout const written =
         without_keys(wanted ? *wanted : layout_of_whole(catalog_of(program)), aliases);
     if (!options.partial)
         check_complete(written);
+    check_limits("sharded_safetensors", program, written, {});
     return plan_sharded(written, choices);
 }
 
