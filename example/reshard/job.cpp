@@ -219,11 +219,12 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 }
 
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
-detail::layout_table read_table(aoa::program const& written, catalog const& source,
+detail::layout_table read_table(job& all, aoa::program const& written, catalog const& source,
                                 job_files const& files) {
     detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     catalog const nothing;
-    if (!detail::needs_shapes(wanted))
+    all.lists_keys = !detail::needs_shapes(wanted);
+    if (all.lists_keys)
         return detail::table_of(wanted, nothing);
     aoa::expansion const expanded = expand_program(written, source, nullptr, files);
     return detail::table_of(wanted, exports_of(expanded, source, files));
@@ -445,7 +446,7 @@ void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
 job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
     job all;
     aoa::program const written = read_program(all, source, files);
-    detail::layout_table table = read_table(written, source, files);
+    detail::layout_table table = read_table(all, written, source, files);
     all.expanded = expand_program(written, source, &table, files);
     check_known(all, source, files);
     refuse_scattered(all.expanded, files);
@@ -519,7 +520,8 @@ void cast_backwards(job& all, catalog const& source, job_files const& files) {
 /// the program is run backwards. A target that lists tensors decides that itself.
 std::vector<std::string> names_not_made(catalog const& source, job_files const& files) {
     if (files.aliases.empty() || !runs_backwards(files) ||
-        (!files.target.empty() && !detail::needs_shapes(read_target(files.target))))
+        (!files.target.empty() &&
+         !detail::needs_shapes(read_target(files.target, files.reading.mode))))
         return {};
     std::set<std::string_view> made;
     aoa::expand_options telling = files.expanding;
