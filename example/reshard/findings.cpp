@@ -98,6 +98,19 @@ void note_zeros(job const& all) {
         note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
 }
 
+/// The tensor of the source that an output is, all of it, in whatever order of axes and data type;
+/// empty for others.
+std::string_view key_of_copy(mapping_output const& output, mapping const& program) {
+    expression const& value = output.value;
+    if (output.added || value.pieces.size() != 1 || value.pieces.source(0) == detail::zero_source)
+        return {};
+    detail::key_id const id = value.pieces.source(0);
+    bool const is_whole =
+        element_count(value.shape) == element_count(program.sources()[id].shape) &&
+        element_count(value.pieces[0].target_box()) == element_count(value.shape);
+    return is_whole ? program.sources().key(id) : std::string_view();
+}
+
 } // namespace
 
 reported report_of(aoa::program const& code, aoa::finding const& one, job_files const& files) {
@@ -197,23 +210,25 @@ void say_findings(std::vector<reported> const& reports) {
 
 void note_renamed_away(job& all, catalog const& source, job_files const& files) {
     bool const is_own = !files.program.empty() && !files.program.starts_with('@');
-    if (!is_own || has_renames(files) || !all.expanded.is_complete || all.first_error())
+    if (!is_own || has_renames(files) || all.lists_keys || all.first_error())
         return;
-    std::set<std::string> gone;
+    std::set<std::string_view> renamed, gone;
+    for (mapping_output const& output : all.map().outputs())
+        if (auto const key = key_of_copy(output, all.map()); !key.empty())
+            renamed.insert(key);
     for (aoa::statement const& statement : all.code().statements())
         for (aoa::name const& name : all.code().left(statement))
             if (name.kind == aoa::name::kind_type::text)
-                gone.emplace(all.code().text(name));
-    for (std::string const& key : all.map().removed())
-        gone.erase(key);
-    std::erase_if(gone,
-                  [&](std::string const& key) { return !source.find(key) || all.map().find(key); });
-    for (std::string const& key : gone) {
+                gone.insert(all.code().text(name));
+    std::erase_if(gone, [&](std::string_view key) {
+        return !renamed.contains(key) || !source.find(key) || all.map().find(key);
+    });
+    for (std::string_view const key : gone) {
         std::string const name = aoa::detail::quoted_name(key);
         all.notes.push_back({aoa::severity::note,
                              "renamed_away",
-                             key,
-                             "'" + key +
+                             std::string(key),
+                             "'" + std::string(key) +
                                  "' is renamed away: the program reads it, and makes nothing of "
                                  "that name; to keep it, add after the last statement that reads "
                                  "it:  " +

@@ -183,11 +183,13 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 }
 
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
-detail::layout_table read_table(aoa::program const& written, program_expander const& expander) {
+detail::layout_table read_table(job& all, aoa::program const& written,
+                                program_expander const& expander) {
     job_files const& files = expander.files();
     detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     catalog const nothing;
-    if (!detail::needs_shapes(wanted))
+    all.lists_keys = !detail::needs_shapes(wanted);
+    if (all.lists_keys)
         return detail::table_of(wanted, nothing);
     aoa::expansion const expanded = expander.expand(written, nullptr);
     return detail::table_of(wanted, exports_of(expanded, expander.source(), files));
@@ -410,7 +412,7 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
     job all;
     program_expander const expander(source, files);
     aoa::program const written = read_program(all, expander);
-    detail::layout_table table = read_table(written, expander);
+    detail::layout_table table = read_table(all, written, expander);
     all.expanded = expander.expand(written, &table);
     check_known(all, expander);
     refuse_scattered(all.expanded, files);
@@ -484,7 +486,8 @@ void cast_backwards(job& all, catalog const& source, job_files const& files) {
 /// the program is run backwards. A target that lists tensors decides that itself.
 std::vector<std::string> names_not_made(catalog const& source, job_files const& files) {
     if (files.aliases.empty() || !runs_backwards(files) ||
-        (!files.target.empty() && !detail::needs_shapes(read_target(files.target))))
+        (!files.target.empty() &&
+         !detail::needs_shapes(read_target(files.target, files.reading.mode))))
         return {};
     std::set<std::string_view> made;
     aoa::expand_options telling = files.expanding;

@@ -64,6 +64,7 @@ struct job {
     reshard::aoa::expansion expanded;
     reshard::aoa::lowering lowered;
     std::optional<reshard::catalog> wanted;   ///< the target's tensors, where there is a target
+    bool lists_keys = false;                  ///< the target says itself which tensors it has
     std::optional<reshard::layout> target;    ///< nothing without a target, or after an error
     std::vector<reshard::aoa::finding> notes; ///< what a person should know of the layout
     std::string unwritten; ///< which keys there are that the layout does not have

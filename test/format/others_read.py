@@ -446,6 +446,7 @@ class Checks:
                 self.verdicts.append(torch.equal(loaded.eval()(numbers).logits, wanted) and one == is_tied and
                                      not said["missing_keys"] and not said["unexpected_keys"])
                 print(f"transformers {transformers.__version__}, {name}: {'equal' if self.verdicts[-1] else 'differs'}")
+
     def packed(self):
         """A model with fused weights that was cut for two ranks, and is whole again, computes the same."""
         import torch
