@@ -474,11 +474,13 @@ class Checks:
             "--per-rank")
         run("convert", cut, self.work / "phi3.whole")
         run("convert", cut, self.work / "phi3.merged")
-        run("merge", cut, self.work / "phi3.merged/model.safetensors", "--force")
+        run("merge", cut, self.work / "phi3.safetensors")
+        (self.work / "phi3.safetensors").replace(self.work / "phi3.merged/model.safetensors")
         run("convert", cut, self.work / "phi3.raw", "--cut-fused")
         wanted = logits(model)
         for name in "phi3.whole", "phi3.merged", "phi3.raw":
-            self.verdicts.append(torch.equal(logits(self.work / name), wanted) == (name != "phi3.raw"))
+            self.verdicts.append(torch.allclose(logits(self.work / name), wanted, atol=1e-5) ==
+                                 (name != "phi3.raw"))
             print(f"transformers {transformers.__version__}, {name}: {'right' if self.verdicts[-1] else 'wrong'}")
 
     def paddlenlp(self):

@@ -162,8 +162,8 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
 /// splits and concats. The fused tensor has, for each part that it is cut into, an equal share of
 /// each of the tensors, which have these extents along the axis.
 ///
-/// \throws     failed_statement with errc::bad_macro for another form, sizes that are missing or not
-///             one for each tensor, or that do not divide into the parts
+/// \throws     failed_statement with errc::bad_macro for another form, for sizes that are missing,
+///             that are not one for each tensor, or that do not divide into the parts
 /// \par Source none: it is this library's own, and `fused_ffn` for any number of tensors
 RESHARD_DECL void expand_fused(macro_context& context, statement const& one,
                                std::vector<statement>& expanded);
