@@ -29,8 +29,8 @@ RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const&
 ///         another shape than the parameter
 inline key_id state_source(source_names const& source, key_id parameter, state_suffix const& state,
                            std::string const& key) {
-    std::string const wanted(std::string(source.parameter(parameter)) + state.suffix);
-    key_id const id = source.find(wanted);
+    key_id const id = source.find_state(source.parameter(parameter), state);
+    std::string const wanted = source.state_key(source.parameter(parameter), state);
     if (id == source_names::none)
         fail(errc::unknown_key, "'", key, "' is made of '", wanted,
              "', which the source does not have");
@@ -92,8 +92,8 @@ inline state_survey survey_states(source_names const& source, bound_value const&
     parameter.for_each_source([&](key_id from) {
         if (!seen.insert(from).second)
             return;
-        std::string key = std::string(source.parameter(from)) + state.suffix;
-        key_id const id = source.find(key);
+        std::string const key = source.state_key(source.parameter(from), state);
+        key_id const id = source.find_state(source.parameter(from), state);
         bool const has = id != source_names::none;
         auto& keys = has ? found.with : found.without;
         ++(has ? found.with_count : found.without_count);
@@ -152,8 +152,7 @@ RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_val
                                            state_suffix const& state) {
     std::size_t count = 0, with = 0;
     parameter.for_each_source([&](key_id from) {
-        std::string_view const key = source.parameter(from);
-        with += source.find(std::string(key) + state.suffix) != source_names::none;
+        with += source.find_state(source.parameter(from), state) != source_names::none;
         ++count;
     });
     if (with != 0 && with != count)
