@@ -79,7 +79,7 @@ inline constexpr scale_rule scale_rules[] = {
     {".weight", ".scales", scale_axes::leading, true},
     {".weight", ".biases", scale_axes::leading, true},
     // bitsandbytes: 4 and 8 bits
-    {"", ".absmax", scale_axes::leading, true},
+    {"", ".absmax", scale_axes::leading, true, 32},
     {"", ".quant_map", scale_axes::none},
     {"", ".nested_absmax", scale_axes::none},
     {"", ".nested_quant_map", scale_axes::none},
@@ -115,34 +115,54 @@ inline std::vector<index_t> likely_blocks(scale_rule const& rule, std::size_t ax
     return likely;
 }
 
+/// Whether blocks of that extent give so many scales; the last block may be shorter.
+inline bool is_block(index_t block, index_t extent, index_t scales) {
+    return block > 0 && extent / block + (extent % block != 0) == scales;
+}
+
+/// The power of two that is the extent of a block, the likeliest first; 0 if there is none.
+inline index_t power_of_two(index_t extent, index_t scales) {
+    for (index_t const block : {128, 64, 32, 16, 256, 512, 1024, 8, 4, 2})
+        if (is_block(block, extent, scales))
+            return block;
+    return 0;
+}
+
+/// How `scales` scales go with `extent` elements, if either has several values in one element.
+inline axis_form packed_along(index_t extent, index_t scales) {
+    bool const is_whole_number = extent % scales == 0;
+    index_t const power = power_of_two(extent, scales);
+    if (power > 0 && is_whole_number && extent / scales != power)
+        return {0, scales}; // groups of 3 bits, or a short last group: all scales are safe
+    if (power > 0)
+        return {power, 1};
+    index_t const common = std::gcd(extent, scales);
+    return {extent / common, scales / common};
+}
+
 /// How `scales` scales go with `extent` elements; nullopt if they do not.
 inline std::optional<axis_form> form_along(index_t extent, index_t scales, scale_rule const& rule,
                                            std::vector<index_t> const& likely) {
-    auto const fits = [&](index_t block) {
-        return block > 0 && extent / block + (extent % block != 0) == scales;
-    };
-    auto const with_block = [](index_t block) { return axis_form{block, 1}; };
     if (extent == scales)
-        return with_block(1);
-    if (auto const found = std::ranges::find_if(likely, fits); found != likely.end())
-        return with_block(*found);
+        return axis_form{1, 1};
+    auto const found = std::ranges::find_if(
+        likely, [&](index_t block) { return is_block(block, extent, scales); });
+    if (found != likely.end())
+        return axis_form{*found, 1};
     if (scales == 1)
         return axis_form{0, 1};
     if (extent == 0 || scales == 0)
         return std::nullopt;
+    bool const is_whole_number = extent % scales == 0;
     if (scales % extent == 0)
         return axis_form{1, scales / extent};
-    index_t const common = std::gcd(extent, scales);
-    if (extent % scales == 0 &&
-        (rule.is_packed || std::has_single_bit(static_cast<std::uint64_t>(extent / scales))))
-        return with_block(extent / scales);
+    if (is_whole_number && std::has_single_bit(static_cast<std::uint64_t>(extent / scales)))
+        return axis_form{extent / scales, 1};
     if (rule.is_packed)
-        return common > 1 ? std::optional(axis_form{extent / common, scales / common})
-                          : std::nullopt;
-    for (index_t const block : {128, 64, 32, 16, 256, 512, 1024})
-        if (fits(block))
-            return with_block(block);
-    return extent % scales == 0 ? std::optional(with_block(extent / scales)) : std::nullopt;
+        return packed_along(extent, scales);
+    if (index_t const power = power_of_two(extent, scales); power > 0)
+        return axis_form{power, 1};
+    return is_whole_number ? std::optional(axis_form{extent / scales, 1}) : std::nullopt;
 }
 
 /// The form of scales that have the axes of a tensor from `first` on.
@@ -153,9 +173,10 @@ inline std::optional<block_form> form_from(std::size_t first, index_vector const
     bool const is_blocked = scales.size() == shape.size();
     for (std::size_t i = 0; i < scales.size(); ++i) {
         std::size_t const axis = first + i;
-        auto const along = form_along(shape[axis], scales[i], rule,
-                                      is_blocked ? likely_blocks(rule, axis, shape.size(), said)
-                                                 : std::vector<index_t>());
+        auto const along =
+            form_along(shape[axis], scales[i], rule,
+                       is_blocked || rule.is_packed ? likely_blocks(rule, axis, shape.size(), said)
+                                                    : std::vector<index_t>());
         if (!along)
             return std::nullopt;
         form.block[axis] = along->block;
