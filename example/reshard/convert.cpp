@@ -257,7 +257,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
                 "The directory or file that is to be written; its parent exists");
     add_reading(*command, options->files.reading);
     add_to(*command, options->to, "TARGET");
-    add_reverse(*command, options->files, add_program_or_renames(*command, options->files));
+    add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,
                  "A layout file or a checkpoint: the target gets a file for each rank that writes, "

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "job.hpp"
-#include "backwards.hpp"
+#include "expanded_program.hpp"
 #include "findings.hpp"
 #include "fused_names.hpp"
 #include "program_text.hpp"
@@ -48,14 +48,15 @@ std::vector<std::string> keys_wanted(job_files const& files) {
 
 /// Refuses tensors that a program for one kind of model does not know. The states of those that it
 /// names (`w.moment1_0` of `w`) follow them.
-void check_known(job const& all, catalog const& source, job_files const& files) {
+void check_known(job const& all, program_expander const& expander) {
     if (!all.written.keeps || !all.expanded.is_complete)
         return;
+    job_files const& files = expander.files();
     std::set<std::string_view> named;
     aoa::program const& code = all.expanded.code;
     for (aoa::statement const& statement : code.statements())
         for (aoa::name const& name : code.left(statement))
-            if (name.kind == aoa::name::kind_type::text)
+            if (statement.where != aoa::text_span() && name.kind == aoa::name::kind_type::text)
                 named.insert(code.text(name));
     std::vector<key_pattern> kept;
     for (std::string const& pattern : *all.written.keeps)
@@ -70,7 +71,7 @@ void check_known(job const& all, catalog const& source, job_files const& files) 
         return false;
     };
     std::vector<std::string> unknown;
-    for (catalog_entry const& entry : source)
+    for (catalog_entry const& entry : expander.seen())
         if (!is_known(entry.key))
             unknown.push_back(entry.key);
     if (!unknown.empty())
@@ -80,73 +81,36 @@ void check_known(job const& all, catalog const& source, job_files const& files) 
              "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
 }
 
-/// What a program leaves over where no target says what is wanted, errors apart.
-catalog exports_of(aoa::expansion const& expanded, catalog const& source, job_files const& files) {
-    return expanded.is_complete
-               ? catalog_of(aoa::lower_all(expanded.code, source, nullptr, files.lowering).map)
-               : catalog();
-}
-
-/// The tensors of a layout file; data types that it leaves open are those of `known`, or F32.
-catalog catalog_of(detail::layout_table const& table, catalog const& known) {
-    std::vector<catalog_entry> entries;
-    for (detail::layout_row const& row : table.rows) {
-        catalog_entry const* const yielded = known.find(row.key);
-        data_type const dtype = row.dtype.value_or(yielded ? yielded->dtype : data_type::f32);
-        entries.push_back(detail::entry_of(row.key, dtype, {row.shape, row.shards}));
-    }
-    return catalog(std::move(entries));
-}
-
-/// What a target's file says of its tensors.
-std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
-    std::vector<aoa::known_tensor> known;
-    for (detail::layout_row const& row : table.rows)
-        known.push_back(
-            {detail::entry_of(row.key, row.dtype.value_or(data_type::f32), {row.shape, row.shards}),
-             row.dtype.has_value()});
-    return known;
-}
-
-/// The program without macros, in the direction in which it is to be run; `target` may be null.
-aoa::expansion expand_program(aoa::program const& written, catalog const& source,
-                              detail::layout_table const* target, job_files const& files) {
-    if (runs_backwards(files))
-        return expand_backwards(written, source,
-                                target ? known_rows(*target) : std::vector<aoa::known_tensor>(),
-                                files);
-    if (!target)
-        return aoa::expand_all(written, source, nullptr, files.expanding);
-    catalog const shapes = catalog_of(*target, {});
-    return aoa::expand_all(written, source, &shapes, files.expanding);
-}
-
 /// A program with casts behind it, of all that it yields and that is to be another data type.
-aoa::program with_casts(job& all, aoa::program const& written, catalog const& source,
-                        job_files const& files) {
+aoa::program with_casts(job& all, aoa::program const& written, program_expander const& expander) {
+    job_files const& files = expander.files();
     if (runs_backwards(files) && files.target.empty())
         return aoa::program(written); // see `cast_backwards`
     if (runs_backwards(files))
         fail(errc::usage, "reshard: --cast with a layout is done behind a program, and this one (",
              files.program, ") is run backwards; cast in a second conversion");
-    all.expanded = expand_program(written, source, nullptr, files);
-    check_known(all, source, files);
+    all.expanded = expander.expand(written, nullptr);
+    check_known(all, expander);
     all.written.keeps.reset();
-    all.written.text += "\n" + cast_statements(files, exports_of(all.expanded, source, files));
+    all.written.text +=
+        "\n" + cast_statements(files, exports_of(all.expanded, expander.source(), files));
     return aoa::parse(all.written.text, files.program);
 }
 
 /// Reads the program of a job, and notes what its text does not say.
-aoa::program read_program(job& all, catalog const& source, job_files const& files) {
+aoa::program read_program(job& all, program_expander const& expander) {
+    job_files const& files = expander.files();
     all.written = has_renames(files)
-                      ? program_of_renames(files, source,
+                      ? program_of_renames(files, expander.source(),
                                            files.names.empty() ? std::vector<std::string>()
                                                                : keys_wanted(files))
-                      : read_program_text(files, source);
+                      : read_program_text(files, expander.seen());
     if (files.program.empty())
         return aoa::program();
+    if (has_renames_beside(files))
+        all.written.object_names = object_renames(files);
     aoa::program program = aoa::parse(all.written.text, files.program);
-    return files.casts.empty() ? program : with_casts(all, program, source, files);
+    return files.casts.empty() ? program : with_casts(all, program, expander);
 }
 
 /// The exports, and the source's tensors below them: what a key may be when the layout does not
@@ -219,14 +183,14 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 }
 
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
-detail::layout_table read_table(aoa::program const& written, catalog const& source,
-                                job_files const& files) {
+detail::layout_table read_table(aoa::program const& written, program_expander const& expander) {
+    job_files const& files = expander.files();
     detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     catalog const nothing;
     if (!detail::needs_shapes(wanted))
         return detail::table_of(wanted, nothing);
-    aoa::expansion const expanded = expand_program(written, source, nullptr, files);
-    return detail::table_of(wanted, exports_of(expanded, source, files));
+    aoa::expansion const expanded = expander.expand(written, nullptr);
+    return detail::table_of(wanted, exports_of(expanded, expander.source(), files));
 }
 
 /// The tensor of the source that an output is a plain copy of, or null.
@@ -444,10 +408,11 @@ void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
 
 job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
     job all;
-    aoa::program const written = read_program(all, source, files);
-    detail::layout_table table = read_table(written, source, files);
-    all.expanded = expand_program(written, source, &table, files);
-    check_known(all, source, files);
+    program_expander const expander(source, files);
+    aoa::program const written = read_program(all, expander);
+    detail::layout_table table = read_table(written, expander);
+    all.expanded = expander.expand(written, &table);
+    check_known(all, expander);
     refuse_scattered(all.expanded, files);
     if (!all.expanded.is_complete)
         return all;
@@ -556,8 +521,9 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
-    all.expanded = expand_program(read_program(all, from, files), from, nullptr, files);
-    check_known(all, from, files);
+    program_expander const expander(from, files);
+    all.expanded = expander.expand(read_program(all, expander), nullptr);
+    check_known(all, expander);
     if (!files.casts.empty() && runs_backwards(files) && all.expanded.is_complete)
         cast_backwards(all, from, files);
     refuse_scattered(all.expanded, files);
@@ -609,6 +575,26 @@ job make_sound_job(layout const& source, job_files const& files) {
         fail_first(all, *code, files);
     check_cover(all, files);
     return all;
+}
+
+namespace {
+
+job_files with_objects(job_files files, source_spec const& source) {
+    if (source.checkpoint) {
+        files.objects = object_keys(*source.checkpoint);
+        files.aliases = source.checkpoint->aliases;
+    }
+    return files;
+}
+
+} // namespace
+
+job make_job(source_spec const& source, job_files const& files) {
+    return make_job(source.held, with_objects(files, source));
+}
+
+job make_sound_job(source_spec const& source, job_files const& files) {
+    return make_sound_job(source.held, with_objects(files, source));
 }
 
 std::vector<std::string> statement_lines(aoa::program const& code, layout const& source) {

@@ -21,6 +21,8 @@
 
 namespace tool {
 
+struct source_spec;
+
 /// The files of a job as they stand on the command line; empty where there is none.
 struct job_files {
     std::string source;
@@ -41,6 +43,7 @@ struct job_files {
     reshard::aoa::lower_options lowering = {};
     bool cut_fused = false; ///< fused tensors may be cut otherwise than they were made for
     bool reverse = false;   ///< the program is written in the other direction
+    std::string like;       ///< what has the tensors that such a program makes again
     reshard::aoa::reverse_options reversing = {};
 };
 
@@ -86,6 +89,9 @@ inline constexpr std::string_view program_values_code = "program_values";
 /// \throws error for files that cannot be read
 job make_job(reshard::layout const& source, job_files const& files);
 
+/// The same of a source that the command line names: `--rename` is for its other values, too.
+job make_job(source_spec const& source, job_files const& files);
+
 /// Refuses a target whose shards leave elements out, or share some, unless it may be partial.
 ///
 /// \throws error that begins with the target's file
@@ -94,6 +100,7 @@ void check_cover(job const& all, job_files const& files);
 /// A job whose findings are no errors and whose target is covered; otherwise the first error is
 /// thrown.
 job make_sound_job(reshard::layout const& source, job_files const& files);
+job make_sound_job(source_spec const& source, job_files const& files);
 
 /// The statements of a program, without macros, as lines.
 std::vector<std::string> statement_lines(reshard::aoa::program const& code,

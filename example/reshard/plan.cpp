@@ -279,9 +279,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     job_files files = options.files;
     if (source.checkpoint && !options.no_objects)
         files.objects = object_keys(*source.checkpoint);
-    if (source.checkpoint)
-        files.aliases = source.checkpoint->aliases;
-    job all = make_sound_job(source.held, files);
+    job all = make_sound_job(source, files);
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
         say_lost(source, options) +
@@ -390,7 +388,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
         ->check(CLI::IsMember(formats_of_layouts()));
     command->add_flag("--no-objects", options->no_objects,
                       "As of convert, which leaves out values that are no tensors");
-    add_reverse(*command, options->files, add_program_or_renames(*command, options->files));
+    add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
     add_partial(*command, options->files, "target");
     add_cut_fused(*command, options->files);
     add_strict(*command, options->files);

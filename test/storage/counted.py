@@ -76,7 +76,7 @@ def numbers_of_pickle(data, begin=0, end=None, sizes_alone=False):
             for number in {0, arg - 1} - {arg, -1}:
                 yield f"number {arg} at {place} is {number}", \
                     data[:place] + number.to_bytes(size, "little") + data[place + size:]
-            if end is None:
+            if end is None and arg > 0:
                 yield f"number {arg} at {place} is {HUGE}", \
                     data[:place - 1] + b"\x8a\x08" + HUGE.to_bytes(8, "little") + data[place + size:]
         elif code.name.endswith("BINUNICODE"):
@@ -245,7 +245,7 @@ class Trial:
 
     def changes(self, file, data):
         yield from lengths(data)
-        if self.name in ("megatron_torch_dist", "deepspeed"):  # files as those of torch_dcp and torch_save
+        if self.name in ("megatron_torch_dist", "deepspeed") or file.suffix == ".bin":  # as torch_dcp and torch_save
             return
         if data.startswith(b"PK"):
             yield from changes_of_zip(data)

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(the_base_of_a_save_in_progress_stays) {
         convert_options const how{
             .writing = {.base = all / "a"},
             .progress = [&](index_t, index_t) { found = retain_here(all.path(), one, true); }};
-        convert(solo(), open_checkpoint(solo(), all / "b"), all / "c", how);
+        convert(solo(), open_checkpoint(solo(), all / "a"), all / "c", how);
         BOOST_TEST_REQUIRE(found.size() == 3u); // one of them is the directory of the save
         BOOST_TEST(found[1].name == "a");
         BOOST_TEST(found[1].why == "a save in progress is a delta of it");

@@ -139,7 +139,7 @@ struct fan_out {
 
     layout wanted() const { return reshard::layout_of(held); }
 
-    /// The first copy that a checkpoint does not have as it is to be, or nothing.
+    /// The first copy that a checkpoint does not have whole and right; empty if there is none.
     std::string wrong(checkpoint const& saved) const {
         for (auto const& [key, of] : copies) {
             std::vector<std::byte> const expected = content_of(of);
@@ -157,7 +157,7 @@ struct fan_out {
         return {};
     }
 
-    /// The first shard that is not in the file of its rank, or nothing.
+    /// The first shard that is in no file of its rank, as text; empty if there is none.
     std::string missing(checkpoint const& saved) const {
         for (std::size_t rank = 0; rank < held.size(); ++rank)
             for (shard_descriptor const& shard : held[rank])
@@ -169,11 +169,11 @@ struct fan_out {
 private:
     static bool is_in_file(checkpoint const& saved, shard_descriptor const& shard,
                            std::size_t rank) {
-        std::string const file = "rank-0000" + std::to_string(rank) + ".safetensors";
+        std::string const begin = "rank-0000" + std::to_string(rank); // of one file, or of several
         for (checkpoint_tensor const& tensor : saved.metadata().tensors)
             for (checkpoint_shard const& stored : tensor.shards)
                 if (tensor.key == shard.key && stored.region == shard.region &&
-                    saved.metadata().files[stored.file].path.filename() == file)
+                    saved.metadata().files[stored.file].path.filename().string().starts_with(begin))
                     return true;
         return false;
     }

@@ -8,7 +8,7 @@ needs_python
 
 tensor='{"dtype": "F32", "shape": [6, 2]}'
 mkdir model named
-python3 "$here/support/write_safetensors.py" model/model.safetensors "{\"gate\": $tensor, \"up\": $tensor}"
+python3 "$here/support/write_safetensors.py" model/model.safetensors "{\"gate\": $tensor, \"up\": ${tensor/\}/, \"base\": 50\}}}"
 python3 "$here/support/write_safetensors.py" named/model.safetensors "{\"a.linear_fc1.weight\": $tensor, \"b.linear_fc1.weight\": $tensor, \"c\": $tensor}"
 echo 'gate, up -> w, fused_ffn, axis=0' >fuse.aoa
 echo 'w -> w, fused_ffn, axis=0' >again.aoa
@@ -135,20 +135,21 @@ again() { # PROGRAM LINE...
         convert out/three_whole out/refused --program more.aoa
 }
 again 'w -> w, fused_ffn, axis=1'
-again 'w^T -> v, fused_ffn, axis=1' 'v^T -> w, fused_ffn, axis=1'
-again 'w -> w, fused_qkv_old, num_heads=3, num_key_value_groups=3, axis=0'
 again 'w, w -> v, fused_ffn, axis=0'
-again 'w -> w, fused, sizes="[4, 8]", axis=0'
+again 'w -> w, fused, sizes="[3, 9]", axis=0'
 echo 'w^T -> v, fused_ffn, axis=1' >turned.aoa
 succeeds 1 convert out/three_whole out/turned --program turned.aoa
-printf '%s\n' 'gate, up -> t, fused_ffn, axis=0' 't, gate -> w, fused, sizes="[12, 6]", axis=0' >more.aoa
-refuses 3 "'t' is interleaved in 3 parts along axis 0 .*, and fused takes it for one tensor, .* fuse all of them in one statement" \
+printf '%s\n' 'gate, up -> t, fused_ffn, axis=0' 't, t -> w, fused_ffn, axis=1' >more.aoa
+refuses 3 "'t' is interleaved in 1 part along axis 0 .*, and fused_ffn takes it for one tensor, .* fuse all of them in one statement" \
     convert model out/refused --program more.aoa --layout tp3.json
+printf '%s\n' 'w^T -> v, fused_ffn, axis=1' 'v^T -> w, fused_ffn, axis=1' >more.aoa
+refuses 3 "is interleaved in 1 part along axis 0 .*, and fused_ffn takes it for one tensor" \
+    convert out/three_whole out/refused --program more.aoa
 
 # Any number of tensors, of any extents: each part has an equal share of each.
 mkdir mamba
 python3 "$here/support/write_safetensors.py" mamba/model.safetensors \
-    '{"q": {"dtype": "F32", "shape": [4, 3]}, "v": {"dtype": "F32", "shape": [8, 3]}, "b": {"dtype": "F32", "shape": [2, 3]}}'
+    '{"q": {"dtype": "F32", "shape": [4, 3]}, "v": {"dtype": "F32", "shape": [8, 3], "base": 100}, "b": {"dtype": "F32", "shape": [2, 3], "base": 200}}'
 sizes='fused, sizes="[4, 8, 2]", axis=0'
 echo "q, v, b -> w, $sizes" >mamba.aoa
 echo "w -> q, v, b, $sizes" >mamba_apart.aoa
@@ -248,7 +249,7 @@ names() { # NOTED KEY SHAPE CUT_AXIS [CONFIG]
     local noted=$1 what=$2 shape=$3 axis=$4
     rm -rf names out/names
     mkdir names
-    python3 "$here/support/write_safetensors.py" names/model.safetensors "{\"$what\": {\"dtype\": \"U8\", \"shape\": $shape}}"
+    python3 "$here/support/write_safetensors.py" names/model.safetensors "{\"$what\": {\"dtype\": \"F32\", \"shape\": $shape}}"
     [ $# -lt 5 ] || echo "$5" >names/config.json
     echo "{\"mesh\": [[\"tp\", 2]], \"rules\": [{\"match\": \"**\", \"shard\": {\"tp\": $axis}}]}" >names.json
     succeeds 1 convert names out/names --layout names.json

@@ -88,8 +88,8 @@ done
 fsdp2=$formats/dcp/torch-2.15/fsdp2
 succeeds 1 convert "$fsdp2" net --to torch_dcp --rename 'model.**=model.net.**' --strict-warnings
 succeeds 1 inspect net --all --json
-expects output "sorted(d['tensors']) == [f'model.net.{i}.weight' for i in (0, 1)] +
-    [f'optim.state.net.{i}.weight.{s}' for i in (0, 1) for s in ('exp_avg', 'exp_avg_sq', 'step')]" True
+states="[f'optim.state.net.{i}.weight.{s}' for i in (0, 1) for s in ('exp_avg', 'exp_avg_sq', 'step')]"
+expects output "sorted(d['tensors']) == [f'model.net.{i}.weight' for i in (0, 1)] + $states" True
 succeeds 1 inspect net
 grep -q "^not a tensor: optim.param_groups.0.params = .'net.0.weight', 'net.1.weight'.$" output ||
     { report "names in a list of parameters do not follow" && cat output; }

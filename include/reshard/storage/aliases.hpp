@@ -92,8 +92,11 @@ struct alias_rules {
 RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& program,
                                     alias_rules const& rules);
 
-/// Whether a key names an output layer, which models may tie to their word embeddings.
+/// Whether a key names an output layer, or the word embeddings to which models may tie it.
+///
+/// \par Source `_tied_weights_keys` of the models of Hugging Face transformers
 RESHARD_DECL bool is_output_layer(std::string_view key);
+RESHARD_DECL bool is_word_embedding(std::string_view key);
 
 } // namespace reshard::detail
 

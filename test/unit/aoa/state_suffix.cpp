@@ -16,7 +16,6 @@
 using namespace reshard;
 using namespace reshard::aoa;
 using namespace reshard::aoa::detail;
-using reshard::test::tensor;
 
 BOOST_AUTO_TEST_SUITE(aoa_state_suffix)
 
@@ -51,10 +50,10 @@ std::vector<std::string> made(std::string const& container, std::string const& p
                               std::vector<model::state_kind> const& kinds) {
     std::vector<catalog_entry> entries;
     for (std::string const parameter : {"l.q", "l.k"}) {
-        entries.push_back(tensor(container + parameter, {2, 3}, data_type::bf16));
+        entries.push_back(test::tensor(container + parameter, {2, 3}, data_type::bf16));
         for (model::state_kind const& kind : kinds)
-            entries.push_back(tensor(model::key_of(kind, parameter),
-                                     kind.scalar_shape.value_or(index_vector{2, 3})));
+            entries.push_back(test::tensor(model::key_of(kind, parameter),
+                                           kind.scalar_shape.value_or(index_vector{2, 3})));
     }
     std::vector<std::string> keys;
     mapping const map = mapping_of(test::parsed(program), catalog(entries));

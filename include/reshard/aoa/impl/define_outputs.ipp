@@ -271,7 +271,8 @@ private:
     void add_state(std::string const& parameter, bound_value const& value,
                    state_suffix const& state, std::vector<std::string>& keys) {
         auto const has = has_state(in_.source, value, state);
-        if (has == false || (state.is_found && is_named(value, state)))
+        if (has == false || &state != &first_of_kind(state) ||
+            (state.is_found && is_named(value, state)))
             return;
         std::string const key = new_key(parameter, state);
         if (!has)
@@ -290,6 +291,13 @@ private:
         return is_any;
     }
 
+    /// The first of all that differ in their containers only.
+    state_suffix const& first_of_kind(state_suffix const& state) const {
+        return *std::ranges::find_if(in_.suffixes, [&](state_suffix const& one) {
+            return one.prefix == state.prefix && one.suffix == state.suffix;
+        });
+    }
+
     /// The key of a state of what a statement has made.
     std::string new_key(std::string const& parameter, state_suffix state) {
         state.container = made_container(state);
@@ -301,10 +309,7 @@ private:
     /// What parameters begin with from now on, and their states have not inside: as most of them
     /// do, those included that no statement names.
     std::string const& made_container(state_suffix const& state) {
-        auto const same = [&](state_suffix const& one) {
-            return one.prefix == state.prefix && one.suffix == state.suffix;
-        };
-        std::string const& old = std::ranges::find_if(in_.suffixes, same)->container;
+        std::string const& old = first_of_kind(state).container;
         auto const [known, is_new] = containers_.try_emplace(old);
         if (!is_new || old.empty())
             return known->second;

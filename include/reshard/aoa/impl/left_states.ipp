@@ -100,14 +100,25 @@ private:
     std::string_view changed_; ///< the first that is joined with others, split or removed
 };
 
-/// Whether a tensor of the source goes on under its own name, and no statement nor relation says
-/// what it is.
+/// Whether two keys are state of one parameter, by its name.
+inline bool are_of_one_parameter(std::string_view a, std::string_view b) {
+    auto const of_b = optimizer_readings(b);
+    return std::ranges::any_of(optimizer_readings(a), [&](state_reading const& one) {
+        return std::ranges::count(of_b, one.parameter, &state_reading::parameter) > 0;
+    });
+}
+
+/// Whether a tensor of the source goes on under its own name, or one with the name of the same
+/// parameter, and no relation says what it is.
 inline bool passes(lower_context& context, mapping_output const& output,
                    std::unordered_set<std::string_view> const& states) {
+    if (output.added || !is_source_box(output.value) || states.contains(output.key))
+        return false;
+    std::string const& key = context.source.entry(output.value.pieces.source(0)).key;
     binding const* const bound = context.names.find(output.key);
-    return !output.added && is_source_box(output.value) &&
-           (!bound || bound->value == binding::none) && !states.contains(output.key) &&
-           output.value.pieces.source(0) == context.source.find(output.key);
+    return bound && bound->value != binding::none
+               ? key != output.key && are_of_one_parameter(key, output.key)
+               : key == output.key;
 }
 
 RESHARD_DECL void warn_left_states(lower_context& context) {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -128,24 +129,31 @@ inline bool is_one_tensor(expression const& one, expression const& other, mappin
     return true;
 }
 
-RESHARD_DECL bool is_output_layer(std::string_view key) {
-    constexpr std::string_view endings[] = {"lm_head.weight",
-                                            "lm_head.decoder.weight",
-                                            "lm_head.out_proj.weight",
-                                            "embed_out.weight",
-                                            "predictions.decoder.weight",
-                                            "generator_lm_head.weight",
-                                            "output_projection.weight",
-                                            "proj_out.weight",
-                                            "pred_layer.proj.weight",
-                                            "lm_loss.weight",
-                                            "vocab_projector.weight"};
+/// Whether a key is one of some names, within whatever parts of a model, and not of a layer.
+inline bool ends_with_name(std::string_view key, std::span<std::string_view const> names) {
     if (std::ranges::any_of(key, [](char c) { return '0' <= c && c <= '9'; }))
-        return false; // of a layer, or of further tokens
-    return std::ranges::any_of(endings, [&](std::string_view ending) {
-        return key == ending ||
-               (key.ends_with(ending) && key[key.size() - ending.size() - 1] == '.');
+        return false;
+    return std::ranges::any_of(names, [&](std::string_view name) {
+        return key.ends_with(name) &&
+               (key.size() == name.size() || key[key.size() - name.size() - 1] == '.');
     });
+}
+
+RESHARD_DECL bool is_output_layer(std::string_view key) {
+    constexpr std::string_view names[] = {
+        "lm_head.weight",       "lm_head.decoder.weight",     "lm_head.out_proj.weight",
+        "embed_out.weight",     "predictions.decoder.weight", "generator_lm_head.weight",
+        "proj_out.weight",      "output_projection.weight",   "pred_layer.proj.weight",
+        "lm_loss.weight",       "vocab_projector.weight"};
+    return ends_with_name(key, names);
+}
+
+RESHARD_DECL bool is_word_embedding(std::string_view key) {
+    constexpr std::string_view names[] = {
+        "embed_tokens.weight", "wte.weight",           "word_embeddings.weight",
+        "embed_in.weight",     "tok_embeddings.weight", "tokens_embed.weight",
+        "embeddings.weight",   "embedding.weight",      "shared.weight"};
+    return ends_with_name(key, names);
 }
 
 /// The names that may be written once, with their keys.

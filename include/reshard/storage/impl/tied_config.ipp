@@ -45,8 +45,13 @@ inline bool passes_through(mapping_output const& output, mapping const& program)
     return from.key == output.key && from.shape == value.shape && from.dtype == value.dtype;
 }
 
-/// An output layer that the program makes a separate tensor; empty: it makes none.
+/// An output layer that the program makes a separate tensor, beside word embeddings; empty: it
+/// makes none.
 inline std::string new_output_layer(mapping const& program, alias_map const& aliases) {
+    if (std::ranges::none_of(program.outputs(), [](mapping_output const& output) {
+            return is_word_embedding(output.key);
+        }))
+        return {};
     for (mapping_output const& output : program.outputs())
         if (is_output_layer(output.key) && !aliases.contains(output.key) &&
             !std::ranges::count(aliases | std::views::values, output.key) &&
