@@ -4,7 +4,7 @@
 #include "report.hpp"
 
 #include <reshard/aoa/macro/make_key_pattern.hpp>
-#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/aoa/source_names.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/layout/key_pattern.hpp>
 

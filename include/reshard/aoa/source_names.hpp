@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/ast.hpp>
 #include <reshard/aoa/state_suffix.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/catalog.hpp>
@@ -17,6 +18,13 @@
 /// Which tensor of a source a name means.
 
 namespace reshard::aoa::detail {
+
+/// The kinds of state, with those that two catalogs have by a convention, of parameters that they
+/// have.
+///
+/// State that has neither the shape of its parameter nor one element follows nothing.
+RESHARD_DECL std::vector<state_suffix>
+with_conventions(std::vector<state_suffix> suffixes, catalog const& source, catalog const* target);
 
 /// The tensors of a source by name, with those that are known by their optimizer state alone.
 class source_names {
@@ -90,7 +98,7 @@ public:
         });
     }
 
-    /// The parameter that the source has, whose state no statement may name, for users have told
+    /// The parameter that the source has, whose state no statement may name, as users have said
     /// which it is; nothing for other keys.
     std::string told_parameter(std::string_view key) const {
         std::string found;
@@ -114,5 +122,9 @@ private:
 };
 
 } // namespace reshard::aoa::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/state_conventions.ipp>
+#endif
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
-#include <reshard/layout/catalog.hpp>
 
 #include <cstddef>
 #include <map>
@@ -15,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// Which keys are optimizer state or scales, told by the ends of the key, or by what is around the
+/// Which keys are optimizer state or scales, by the ends of the key, or by the text around the
 /// parameter's.
 
 namespace reshard::aoa {
@@ -49,7 +48,7 @@ RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
                                            std::vector<state_suffix> const& suffixes);
 
-/// The key of that state of a parameter; empty where the parameter is not in the container.
+/// The key of that state of a parameter; empty if the parameter is not in the container.
 RESHARD_DECL std::string key_of_state(std::string_view parameter, state_suffix const& state);
 
 /// Calls `visit(parameter, state)` for each way to read a key as state, until it returns true;
@@ -69,7 +68,7 @@ bool any_parameter(std::string_view key, std::vector<state_suffix> const& suffix
     return false;
 }
 
-/// What stands between the parts of a key.
+/// The characters between the parts of a key.
 inline constexpr std::string_view separators = "./";
 
 /// What an optimizer's key may be: the state `name` of the parameter that it has inside.
@@ -93,18 +92,11 @@ RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key);
 RESHARD_DECL std::optional<std::string_view>
 most_voted(std::map<std::string_view, std::size_t> const& all);
 
-/// The kinds of state, with those by the conventions by which two catalogs have state of parameters that they have.
-///
-/// State that has neither the shape of its parameter nor one element follows nothing.
-RESHARD_DECL std::vector<state_suffix>
-with_conventions(std::vector<state_suffix> suffixes, catalog const& source, catalog const* target);
-
 } // namespace detail
 
 } // namespace reshard::aoa
 
 #ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/aoa/impl/state_conventions.ipp>
 #include <reshard/aoa/impl/state_suffix.ipp>
 #endif
 

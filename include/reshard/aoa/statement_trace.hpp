@@ -34,10 +34,10 @@ public:
     std::vector<std::size_t> leading_to(std::string_view target) const;
 
 private:
-    /// A parameter that statements name, and the text before and behind it in the key of its state.
+    /// A parameter that statements name, and the text before and after it in the key of its state.
     struct named_parameter {
         std::uint32_t id;
-        state_suffix const* state; ///< null: the key is that of the parameter
+        state_suffix const* state; ///< null: it is the parameter's own key
     };
 
     /// What statements call a key, or call the parameter that it is the state of.

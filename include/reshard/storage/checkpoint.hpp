@@ -217,7 +217,7 @@ RESHARD_DECL std::string call_on(std::string_view what, checkpoint const& source
 /// True where the digests of ranks are of one checkpoint; 0 stands for an error.
 RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests);
 
-/// The same error; where another rank has opened the checkpoint, with who has and who has not.
+/// The same error; if another rank has opened the checkpoint, with the numbers of both ranks.
 RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
                                         std::vector<std::uint64_t> const& digests);
 

@@ -6,6 +6,7 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/source_names.hpp>
 #include <reshard/model/optimizer_state.hpp>
 
 #include <boost/test/unit_test.hpp>

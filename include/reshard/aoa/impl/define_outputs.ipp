@@ -93,7 +93,7 @@ private:
         return found;
     }
 
-    /// Whether what is made has that state; of state that was told, an error says what it lacks.
+    /// Whether a tensor that a statement makes has that state; if users named it, an error follows.
     bool follows(std::string_view parameter, state_suffix const& state) const {
         binding const& bound = *in_.names.find(parameter);
         return !state.is_found || bound.value == binding::none ||

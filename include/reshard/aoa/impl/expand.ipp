@@ -8,6 +8,7 @@
 #include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/macro/macros.hpp>
 #include <reshard/aoa/operation.hpp>
+#include <reshard/aoa/source_names.hpp>
 #include <reshard/aoa/words.hpp>
 
 #include <algorithm>

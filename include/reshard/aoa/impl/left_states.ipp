@@ -82,7 +82,7 @@ private:
                output->value.pieces.source(0) == context.source.find(key);
     }
 
-    /// Tensors of the source of which an output is all, whatever it is called.
+    /// Tensors of the source that are an output as a whole, under any name.
     static std::unordered_set<key_id> tensors_that_stay_whole(lower_context& context) {
         std::unordered_set<key_id> found;
         for (mapping_output const& output : context.result.map.outputs())

@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_IMPL_STATE_CONVENTIONS_IPP
 #define RESHARD_AOA_IMPL_STATE_CONVENTIONS_IPP
 
-#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/aoa/source_names.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -56,7 +56,7 @@ inline constexpr std::string_view state_names[] = {"exp_avg",
                                                    "fp32_from_fp16_params"};
 
 /// What models are called in the checkpoints of trainers, the likeliest first: `model.` rather than
-/// `ema.`, where the same parameters are in both.
+/// `ema.`, if the same parameters are in both.
 inline constexpr std::string_view model_names[] = {"model",  "module",  "state_dict",
                                                    "params", "network", "net"};
 
@@ -81,7 +81,7 @@ inline bool is_optimizer(std::string_view segment) {
     return false;
 }
 
-/// Whether what is inside is state, whatever it is called.
+/// Whether all keys inside are state, under any name.
 inline bool holds_states(std::string_view segment) {
     return segment == "state" || segment.starts_with("opt_state") ||
            segment.starts_with("optimizer_state") || segment.starts_with("optim_state");
@@ -89,11 +89,11 @@ inline bool holds_states(std::string_view segment) {
 
 /// What the keys of an optimizer begin with.
 struct optimizer_container {
-    std::size_t size = 0;       ///< with the separator behind it; 0: it is no optimizer's key
+    std::size_t size = 0;       ///< with the separator after it; 0: not an optimizer's key
     bool has_any_state = false; ///< names of state need not be known
 };
 
-/// The segment that begins at a place, without the separator behind it; the last one is none, for
+/// The segment that begins at a place, without the separator after it; the last one does not count:
 /// nothing is inside it.
 inline std::string_view segment_at(std::string_view key, std::size_t place) {
     std::size_t const end = key.find_first_of(separators, place);
@@ -248,7 +248,7 @@ private:
                     ++votes_[owner][key.substr(0, size)];
     }
 
-    /// What stands around the parameters of one kind of state.
+    /// The text around the parameters of one kind of state.
     struct around {
         std::string_view prefix, suffix, container;
 
@@ -257,7 +257,7 @@ private:
 
     struct counts {
         std::size_t all = 0, alike = 0, single = 0;
-        std::size_t misses = 0; ///< what is inside is no parameter
+        std::size_t misses = 0; ///< keys without a parameter inside
     };
 
     static constexpr std::size_t most_counted = 32, most_misses = 1024; ///< of a kind of state

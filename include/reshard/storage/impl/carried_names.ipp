@@ -3,7 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_CARRIED_NAMES_IPP
 #define RESHARD_STORAGE_IMPL_CARRIED_NAMES_IPP
 
-#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/aoa/source_names.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
@@ -134,10 +134,10 @@ public:
         : tensors_(program),
           states_(aoa::detail::with_conventions({}, tensors_.sources(), nullptr)) {}
 
-    /// Renames parameters in lists of them, and in keys of what is said of one.
+    /// Renames parameters in lists of them, and in keys of values that belong to one.
     ///
-    /// \throws error with errc::unsupported where a new parameter is made of those of several
-    ///         groups, of which different things are said
+    /// \throws error with errc::unsupported if a new parameter is made of parameters of several
+    ///         groups, whose values differ
     std::vector<saved_object> rename(std::vector<saved_object> objects) {
         for (saved_object const& object : objects)
             if (auto const key = group_key_of(object); key && key->parameter.empty())
@@ -186,7 +186,7 @@ private:
         all.push_back(std::move(object));
     }
 
-    /// Adds what is said of a new parameter; of one that several become, all say the same.
+    /// Adds a value of a new parameter; if several become one, their values have to be equal.
     void add_once(std::vector<saved_object>& all, saved_object added, std::string const& from) {
         auto const [known, is_new] = said_.try_emplace(added.key, from, added.archive);
         if (!is_new && known->second.second != added.archive)
@@ -243,7 +243,7 @@ private:
         return names;
     }
 
-    /// The same where the source has the states of a parameter, and not the parameter.
+    /// The same if the source has the states of a parameter, and not the parameter.
     std::vector<std::string> renamed_by_states(std::string const& owner, std::string const& name) {
         for (aoa::state_suffix const& state : states_of(owner)) {
             std::string const key = aoa::detail::key_of_state(name, state);
@@ -261,7 +261,7 @@ private:
     }
 
     /// How an optimizer calls a tensor that a parameter has become: as the keys of its state do
-    /// or, if it has none, by what is behind the container.
+    /// or, if it has none, by the rest of its key after the container.
     std::string new_name(std::string const& owner, std::string const& name,
                          std::string const& key) {
         std::string const& container = container_of(owner);
