@@ -215,13 +215,18 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 }
 
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
-detail::layout_table read_table(aoa::program const& written, catalog const& source,
-                                job_files const& files) {
+///
+/// \throws error for rules about a tensor that cannot be read, whose shape may not be known
+detail::layout_table read_table(aoa::program const& written, layout const& held,
+                                catalog const& source, job_files const& files) {
     detail::layout_file const wanted = read_target(files.target);
     catalog const nothing;
     if (!detail::needs_shapes(wanted))
         return detail::table_of(wanted, nothing);
     aoa::expansion const expanded = expand_program(written, source, nullptr, files);
+    if (!held.unread.empty() && expanded.is_complete)
+        detail::check_readable(aoa::lower_all(expanded.code, source, nullptr, files.lowering).map,
+                               held, nullptr);
     return detail::table_of(wanted, exports_of(expanded, source, files));
 }
 
@@ -375,7 +380,7 @@ void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
 job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
     job all;
     aoa::program const written = read_program(all, source, files);
-    detail::layout_table table = read_table(written, source, files);
+    detail::layout_table table = read_table(written, held, source, files);
     all.expanded = expand_program(written, source, &table, files);
     check_known(all, source, files);
     refuse_scattered(all.expanded, files);
@@ -467,6 +472,10 @@ job make_job(layout const& source, job_files const& files) {
     catalog const from = catalog_of(source);
     job all = files.target.empty() ? make_job_without_target(source, from, files)
                                    : make_job_with_target(source, from, files);
+    if (all.expanded.is_complete && !all.first_error())
+        for (detail::unread_use const& one :
+             detail::find_unread(all.map(), source, all.target ? &*all.target : nullptr))
+            add_error(all, errc::unsupported, one.key, one.message);
     if (files.program.empty() || has_renames(files))
         add_hints_of_names(all.lowered.findings, from);
     if (!all.written.note.empty())

@@ -69,6 +69,9 @@ struct layout {
     /// Of a checkpoint in whose format tensors are in their global order, however they are cut:
     /// then shards are no blocks of a fused tensor.
     bool has_global_order = false;
+    /// Of a checkpoint: tensors that cannot be read, which nobody holds, and why. Only what wants
+    /// one of them is refused.
+    std::map<std::string, std::string> unread = {};
 
     /// The tensor of that key, or null.
     tensor_layout const* find(std::string_view key) const;

@@ -106,6 +106,27 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     return all;
 }
 
+/// Adds what a file has: a tensor, or a value that is added to `objects` too.
+inline void add_value(whole_tensors& all, torch_archive const& archive,
+                      file_store::file const& file, deepspeed_value const& value,
+                      std::vector<deepspeed_value>& objects) {
+    bool is_tensor = true;
+    auto const tensor = all.readable(value.key, "tensor '" + value.key + "'", [&] {
+        auto found = tensor_of(archive, file, value);
+        is_tensor = found.has_value();
+        return found;
+    });
+    if (tensor)
+        return all.add(value.key, *tensor);
+    if (is_tensor)
+        return;
+    std::string reason = unknown_search(archive.values()).reason(archive.values().root());
+    if (!reason.empty())
+        return all.add_opaque(value.key, std::move(reason));
+    all.add_object(value.key);
+    objects.push_back(value);
+}
+
 RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_store const> files,
                                                         std::filesystem::path const& directory) {
     whole_tensors all(files, deepspeed_format, directory);
@@ -114,12 +135,7 @@ RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_sto
         auto const file = files->open(value.path);
         torch_archive const archive = archive_in(*file, value);
         all.begin_file(value.path);
-        if (auto const tensor = tensor_of(archive, *file, value)) {
-            all.add(value.key, *tensor);
-        } else {
-            all.add_object(value.key);
-            objects.push_back(value);
-        }
+        add_value(all, archive, *file, value, objects);
     }
     opened_checkpoint opened = all.take();
     warn_of_rest(opened.metadata, *files, directory);

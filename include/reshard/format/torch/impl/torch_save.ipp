@@ -49,52 +49,10 @@ inline std::vector<named_value> values_in(torch_archive const& archive,
                         [&](pickle_value value) { return archive.is_tensor(value); });
 }
 
-/// Looks for tensors within values that are no tensors themselves: in a deque, in a set, or in the
-/// state of an object. Each value is looked through once, wherever it stands.
-class tensor_search {
-public:
-    explicit tensor_search(torch_archive const& archive)
-        : archive_(archive), values_(archive.values()) {}
-
-    bool finds_in(pickle_value value) { return finds_in(value, 0); }
-
-private:
-    using kind = pickle_value::kind;
-
-    static constexpr std::size_t most_depth = 1000; ///< more than values that are carried may have
-
-    bool finds_in(pickle_value value, std::size_t depth) {
-        switch (value.what) {
-        case kind::tuple: // an empty one may be where another one is
-            if (value.count == 0)
-                return false;
-            break;
-        case kind::list:
-        case kind::set:
-        case kind::dict:
-        case kind::object: break;
-        default: return false;
-        }
-        auto const [known, is_new] = known_.try_emplace({value.what, value.place}, false);
-        if (!is_new || depth > most_depth)
-            return known->second;
-        return known->second = archive_.is_tensor(value) || has_one(value, depth + 1);
-    }
-
-    bool has_one(pickle_value value, std::size_t depth) {
-        auto const finds = [&](pickle_value one) { return finds_in(one, depth); };
-        if (value.what == kind::dict)
-            return std::ranges::any_of(values_.pairs(value, {}).values, finds);
-        if (value.what != kind::object)
-            return std::ranges::any_of(values_.elements(value, {}), finds);
-        pickle_object const& object = values_.object(value, {});
-        return finds(object.arguments) || finds(object.state);
-    }
-
-    torch_archive const& archive_;
-    pickle const& values_;
-    std::map<std::pair<kind, std::uint64_t>, bool> known_; ///< by their kinds and places
-};
+/// Looks for tensors within values that are no tensors themselves.
+inline value_search tensor_search(torch_archive const& archive) {
+    return {archive.values(), [&archive](pickle_value one) { return archive.is_tensor(one); }};
+}
 
 RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
                                                           std::filesystem::path const& path) {
@@ -112,11 +70,29 @@ RESHARD_DECL bool has_tensors(saved_object const& object) {
     try {
         archive_file const bytes(object.archive, object.key);
         torch_archive const archive(bytes, object.key, {0, object.archive.size()});
-        return tensor_search(archive).finds_in(archive.values().root());
+        return tensor_search(archive).find_in(archive.values().root()).has_value();
     } catch (error const&) {
         return false; // of a class that is not read
     }
 }
+
+/// Tensors of a file: those that are one view of one storage are one.
+class torch_views {
+public:
+    void add(whole_tensors& all, std::string const& key, file_tensor const& tensor) {
+        auto const [known, is_new] = first_.try_emplace(
+            std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
+                       to_string(tensor.elements.strides)),
+            key);
+        if (is_new || element_count(tensor.shape) == 0)
+            all.add(key, tensor);
+        else
+            all.add_alias(key, known->second);
+    }
+
+private:
+    std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> first_;
+};
 
 /// Adds what a file has, and returns the names of its tensors, sorted.
 inline std::vector<std::string> add_torch_file(whole_tensors& all,
@@ -127,27 +103,25 @@ inline std::vector<std::string> add_torch_file(whole_tensors& all,
     torch_archive const archive(*file, path.string(), {0, bytes});
     all.begin_file(path);
     std::vector<std::string> keys;
-    // Of tensors that are one view of one storage, the first.
-    std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
-    tensor_search search(archive);
+    torch_views views;
+    value_search tensors = tensor_search(archive);
+    unknown_search unknown(archive.values());
     for (named_value& one : values_in(archive, *file)) {
         if (one.key.empty()) // the file is one value
             one.key = path.stem().string();
-        if (!archive.is_tensor(one.value)) {
-            all.add_object(one.key, one.value.what == pickle_value::kind::none,
-                           search.finds_in(one.value));
+        if (archive.is_tensor(one.value)) {
+            keys.push_back(one.key);
+            std::string const what = "tensor '" + one.key + "'";
+            if (auto const tensor =
+                    all.readable(one.key, what, [&] { return archive.tensor(one.value, what); }))
+                views.add(all, one.key, *tensor);
             continue;
         }
-        keys.push_back(one.key);
-        file_tensor const tensor = archive.tensor(one.value, "tensor '" + one.key + "'");
-        auto const [known, is_new] = views.try_emplace(
-            std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
-                       to_string(tensor.elements.strides)),
-            one.key);
-        if (is_new || element_count(tensor.shape) == 0)
-            all.add(one.key, tensor);
+        bool const holds_tensors = tensors.find_in(one.value).has_value();
+        if (std::string reason = unknown.reason(one.value); !reason.empty())
+            all.add_opaque(one.key, std::move(reason), holds_tensors);
         else
-            all.add_alias(one.key, known->second);
+            all.add_object(one.key, one.value.what == pickle_value::kind::none, holds_tensors);
     }
     std::sort(keys.begin(), keys.end());
     return keys;
@@ -179,9 +153,11 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                                     std::filesystem::path const& path) {
     auto const file = files.open(path);
     torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-    auto const is_tensor = [&](pickle_value value) { return archive.is_tensor(value); };
+    auto const is_left_out = [&](pickle_value value) {
+        return archive.is_tensor(value) || archive.values().unknown_class(value);
+    };
     return torch_file_of(copy_of(archive.values().root(), archive.values(), *file,
-                                 "what ranks have in common", is_tensor));
+                                 "what ranks have in common", is_left_out));
 }
 
 /// What was put together, with the values of its files that are no tensors.
