@@ -368,7 +368,8 @@ done
 refuses 3 "'whole' names '__main__.Cfg', .* there is nothing else that could be written$" convert whole.pt out/x
 [ -e ran ] && report "a pickle was run"
 
-# Tensors that cannot be read.
+# Tensors that cannot be read. What is refused on one rank is refused on three by the same call.
+RESHARD_REFUSED_RANKS=1
 succeeds 1 inspect kinds.pt
 for line in "'mine': is a tensor that torch._tensor._rebuild_from_type_v2 makes of the class __main__.Mine" "'q': .*_rebuild_qtensor" \
     "'quantised': elements of torch.QUInt8Storage are not read" "'sparse': .*_rebuild_sparse_tensor"; do
@@ -428,6 +429,28 @@ refuses 3 "short.npz: w.npy: float32 \[3\] has 12 bytes, and 8 are there" conver
 refuses 3 "flipped.npz: a.npy: inflated, .* the file is damaged" convert flipped.npz out/x
 succeeds 1 convert flipped.npz beside_damage --only w
 succeeds 1 diff beside_damage plain.npz --data
+
+# Metadata of torch.distributed.checkpoint that are not understood.
+cp -r "$data/formats/dcp/torch-2.15/file_per_item" items
+cp -r items classes
+chmod -R u+w items classes
+python3 - <<'PYTHON'
+for name, old, new in ("items", b"bfloat16", b"quint4x2"), ("classes", b"TensorStorageMetadata", b"TensorStorageSomething"[:21]):
+    with open(name + "/.metadata", "rb+") as file:
+        text = file.read()
+        assert old in text and len(old) == len(new)
+        file.seek(0)
+        file.write(text.replace(old, new))
+PYTHON
+succeeds 3 convert items of_items --without b --without lr --strict-warnings
+succeeds 1 inspect of_items --json
+keys "['a.weight', 'c']"
+succeeds 1 inspect items
+grep -q "^not read: tensor 'b': elements of torch.quint4x2 are not read$" output || { report "a data type that is not known is not listed" && cat output; }
+refuses 3 "'b' cannot be read: elements of torch.quint4x2 are not read; leave it out \(--without 'b'\)" convert items out/x --no-objects
+succeeds 1 inspect classes
+[ "$(grep -c "^not read: tensor '.*': its metadata are an object of 'torch.distributed.checkpoint.metadata.TensorStorageSomethin'" output)" = 3 ] ||
+    { report "metadata that are not understood are not listed" && cat output; }
 
 # Complex numbers are data types: complex128 is refused where it has no place, with the cast that helps.
 for to in torch_dcp torch_save npz; do

@@ -128,15 +128,13 @@ std::string dict_file(std::string const& keys_and_values) {
 /// Opens a checkpoint and reads all of it.
 void read_all(fs::path const& path) { tensors_in(open_files(files_of_system(), path, {})); }
 
-/// True for a checkpoint that is not read, or all of whose entries are listed with a reason.
+/// True for a checkpoint that is not read, or of which something is listed with a reason only.
 bool is_refused(fs::path const& path) {
     try {
-        opened_checkpoint const opened = open_files(files_of_system(), path, {});
-        checkpoint_metadata const& found = opened.metadata;
-        return tensors_in(opened).empty() && found.tensors.size() == found.unread_tensors.size() &&
-               found.tensors.size() + found.objects.size() > 0 &&
-               std::ranges::none_of(found.objects,
-                                    [](auto const& one) { return one.opaque.empty(); });
+        checkpoint_metadata const found = open_files(files_of_system(), path, {}).metadata;
+        return !found.unread_tensors.empty() ||
+               std::ranges::any_of(found.objects,
+                                   [](auto const& one) { return !one.opaque.empty(); });
     } catch (error const& thrown) {
         return thrown.code() == errc::unsupported || thrown.code() == errc::limit_exceeded;
     }

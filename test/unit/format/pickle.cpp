@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
     BOOST_TEST(!known.has_unknown());
     BOOST_TEST(!known.unknown_class(known.root()));
     BOOST_TEST(refusal("ctorch\ndevice\n)}\x8c\x01xK\x01s\x92."s, errc::unsupported) ==
-               "p: byte 22 makes an object of named arguments");
+               "p: byte 24 makes an object of named arguments");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_added_to_an_object_of_an_unknown_class_is_kept_with_its_arguments) {

@@ -98,8 +98,8 @@ private:
     std::string structure() {
         std::size_t depth = 0, end = 0;
         do {
-            depth += rest_[end] == '[' ? 1 : 0;
-            depth -= rest_[end] == ']' ? 1 : 0;
+            depth += rest_[end] == '[' ? 1u : 0u;
+            depth -= rest_[end] == ']' ? 1u : 0u;
             ++end;
         } while (depth > 0 && end < rest_.size());
         if (depth > 0)

@@ -380,9 +380,10 @@ private:
 
     /// A dict of another class is a dict, and a size is a tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
-        if (auto const unknown = result_.unknown_class(callable);
-            unknown && callable.what == kind::object) // a method of it, for one
+        if (callable.what == kind::object && result_.unknown_class(callable)) {
+            arguments = push_pair(callable, arguments); // a method of it, for one
             callable = result_.objects_[callable.place].callable;
+        }
         if (callable.what != kind::global && callable.what != kind::unknown)
             // words for each of millions would take their time
             result_.refuse(words("byte ", code_at_, ": what is called"), callable,
