@@ -55,6 +55,14 @@ BOOST_AUTO_TEST_CASE(numbers_are_what_python_wrote) {
     BOOST_TEST((values[8].what == pickle_value::kind::none));
 }
 
+BOOST_AUTO_TEST_CASE(memory_grows_with_the_bytes_that_were_read) {
+    // Each empty list takes 40 bytes of memory, of one byte.
+    std::string const text = refusal(std::string(4 << 20, ']') + ".", errc::limit_exceeded);
+    BOOST_TEST(text.find("bytes of the pickle up to here would take") != std::string::npos);
+    pickle const numbers = read("](" + std::string(1 << 20, 'N') + "e.");
+    BOOST_TEST(numbers.memory() < numbers.most_memory());
+}
+
 BOOST_AUTO_TEST_CASE(a_dict_has_its_last_value_of_a_key) {
     pickle const all = read("}(\x8c\x01\x61K\x01\x8c\x01\x62K\x02\x8c\x01\x61K\x03u."s);
     BOOST_TEST(all.pairs(all.root(), "").size() == 3u);
