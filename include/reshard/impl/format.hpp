@@ -10,6 +10,7 @@
 #include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/dcp/impl/dcp_plan.ipp>
 #include <reshard/format/gguf/impl/gguf.ipp>
+#include <reshard/format/gguf/impl/gguf_parts.ipp>
 #include <reshard/format/impl/checkpoint.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>
 #include <reshard/format/impl/checkpoint_plan.ipp>
@@ -18,6 +19,7 @@
 #include <reshard/format/impl/delta_files.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/format_limits.ipp>
+#include <reshard/format/impl/found_files.ipp>
 #include <reshard/format/impl/fused_text.ipp>
 #include <reshard/format/impl/json_document.ipp>
 #include <reshard/format/impl/layout_file.ipp>
@@ -27,6 +29,7 @@
 #include <reshard/format/impl/open_safetensors.ipp>
 #include <reshard/format/impl/opened_checkpoint.ipp>
 #include <reshard/format/impl/other_names.ipp>
+#include <reshard/format/impl/part_names.ipp>
 #include <reshard/format/impl/planned_files.ipp>
 #include <reshard/format/impl/rank_file_names.ipp>
 #include <reshard/format/impl/rank_files.ipp>
@@ -61,6 +64,7 @@
 #include <reshard/format/torch/impl/deepspeed.ipp>
 #include <reshard/format/torch/impl/object_text.ipp>
 #include <reshard/format/torch/impl/torch_archive.ipp>
+#include <reshard/format/torch/impl/torch_parts.ipp>
 #include <reshard/format/torch/impl/torch_save.ipp>
 #include <reshard/format/torch/impl/torch_tensors.ipp>
 #include <reshard/format/zip/impl/inflated_files.ipp>

@@ -42,6 +42,7 @@ RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store co
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/gguf/impl/gguf.ipp>
+#include <reshard/format/gguf/impl/gguf_parts.ipp>
 #endif
 
 #endif

@@ -239,31 +239,6 @@ inline std::string tensors_within(checkpoint_metadata const& found) {
            " some, which are not read: they are neither converted nor compared";
 }
 
-/// That a file which was opened alone is a part of a model, by its name; nothing for any other, and
-/// for one that says which parts of tensors it has.
-inline std::string opened_part(file_store const& files, checkpoint_metadata const& found) {
-    if (found.files.size() != 1 || found.format == "sharded_safetensors" ||
-        files.find(found.path) != file_store::kind::file)
-        return {};
-    std::filesystem::path const around = in_directory(found.path).parent_path();
-    std::filesystem::path part = found.path;
-    if (parts_with(part, files.list(around)).empty()) {
-        part = around; // mp_rank_00/model_optim_rng.pt
-        if (parts_with(part, files.list(in_directory(part).parent_path())).size() < 2)
-            return {};
-    }
-    auto const seen = see_format_of_directory(files, around);
-    bool const has_whole = seen && seen->format != "sharded_safetensors";
-    return found.path.string() +
-           ": by its name this is one of several parts of a model, and the other parts are not "
-           "read; " +
-           (has_whole ? "give the directory, " + around.string() + ", which has " + seen->mark
-            : part_of(part)->is_of_ranks
-                ? "files of ranks that do not say which parts of the tensors they have are read "
-                  "with --source-layout FILE, which says it"
-                : "give the directory, with the index that lists all parts");
-}
-
 /// That parameters are without elements, as ZeRO stage 3 leaves them where they were not gathered;
 /// nothing where none is.
 ///

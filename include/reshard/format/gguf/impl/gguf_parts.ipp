@@ -1,0 +1,134 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_GGUF_IMPL_GGUF_PARTS_IPP
+#define RESHARD_FORMAT_GGUF_IMPL_GGUF_PARTS_IPP
+
+#include <reshard/format/gguf/gguf.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/gguf/impl/gguf.ipp>
+#include <reshard/format/impl/part_names.ipp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// Refuses files that are not all parts of one model, each at its place.
+///
+/// \par Source `gguf-split` of llama.cpp
+class gguf_part_check {
+public:
+    explicit gguf_part_check(std::size_t parts) : parts_(parts) {}
+
+    void add(gguf_reader const& part, std::string const& file) {
+        if (part.files() > 1 && part.files() != parts_)
+            fail(errc::missing_file, file, ": is one of ", part.files(), " files, and ",
+                 counted(parts_, "file"), " of the model ", parts_ == 1 ? "is" : "are",
+                 " there, by their names; give a directory with all of them, named as "
+                 "m-00001-of-00003.gguf");
+        if (parts_ > 1 && part.number() && *part.number() != added_)
+            fail(errc::corrupt_file, file, ": says that it is part ", *part.number() + 1, " of ",
+                 parts_, ", and its name says part ", added_ + 1);
+        ++added_;
+        tensors_ += part.tensors();
+        if (part.tensors_of_all())
+            wanted_ = part.tensors_of_all();
+    }
+
+    void check_complete(std::string const& path) const {
+        if (parts_ > 1 && wanted_ && *wanted_ != tensors_)
+            fail(errc::corrupt_file, path, ": the files have ", counted(tensors_, "tensor"),
+                 ", and their headers (split.tensors.count) say ", *wanted_);
+    }
+
+private:
+    std::size_t parts_;
+    std::uint64_t added_ = 0;
+    std::uint64_t tensors_ = 0;
+    std::optional<std::uint64_t> wanted_;
+};
+
+/// A model in one file or several.
+inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files,
+                                         std::filesystem::path const& path,
+                                         std::vector<std::filesystem::path> const& parts) {
+    whole_tensors all(std::move(files), "gguf", path);
+    std::string version;
+    gguf_part_check check(parts.size());
+    for (std::filesystem::path const& part : parts) {
+        all.begin_file(part);
+        auto const file = all.files().open(part);
+        gguf_reader reader(*file, part.string(), all);
+        reader.read();
+        version = std::to_string(reader.version());
+        check.add(reader, part.string());
+    }
+    check.check_complete(path.string());
+    opened_checkpoint opened = all.take();
+    opened.metadata.version = std::move(version);
+    return opened;
+}
+
+/// The files of the model that has this one: its parts, in order, where its name says that it is
+/// one of several, `m-00001-of-00003.gguf`.
+///
+/// \throws error with errc::missing_file for one that is not there, by its name
+/// \par Source the names of llama.cpp, which opens all parts when it is given one
+inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
+                                                     std::filesystem::path const& path) {
+    std::string const stem = part_of_index(path.filename().string());
+    if (stem.empty())
+        return {path};
+    std::string const name = path.stem().string();
+    std::string const count = name.substr(name.rfind('-') + 1);
+    std::vector<std::filesystem::path> parts;
+    std::size_t const all = std::strtoul(count.c_str(), nullptr, 10);
+    for (std::size_t i = 1; i <= all; ++i) {
+        std::string const digits = std::to_string(i);
+        std::string const number =
+            std::string(count.size() - std::min(count.size(), digits.size()), '0') + digits;
+        parts.push_back(path.parent_path() / (stem + "-" + number + "-of-" + count + ".gguf"));
+        if (files.find(parts.back()) != file_store::kind::file)
+            fail(errc::missing_file, path.string(), ": is one of ", all, " files, and ",
+                 parts.back().string(), " is not there");
+    }
+    return parts;
+}
+
+RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files,
+                                         std::filesystem::path const& path) {
+    auto const parts = gguf_parts(*files, path);
+    return open_gguf_files(std::move(files), path, parts);
+}
+
+RESHARD_DECL std::vector<std::filesystem::path>
+find_gguf_files(file_store const& files, std::filesystem::path const& directory) {
+    std::vector<std::filesystem::path> found;
+    for (std::filesystem::path const& path : files.list(directory))
+        if (path.extension() == ".gguf" && files.find(path) == file_store::kind::file)
+            found.push_back(path);
+    return found;
+}
+
+RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
+                                                   std::filesystem::path const& directory) {
+    auto const found = find_gguf_files(*files, directory);
+    auto const parts = gguf_parts(*files, found.front());
+    for (std::filesystem::path const& path : found)
+        if (std::ranges::find(parts, path) == parts.end())
+            fail(errc::unsupported, directory.string(), ": ", found.front().filename().string(),
+                 " and ", path.filename().string(),
+                 " are models of their own, by their names; give the one that is wanted");
+    return open_gguf_files(std::move(files), directory, parts);
+}
+
+} // namespace reshard::detail
+
+#endif
