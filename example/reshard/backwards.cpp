@@ -19,7 +19,8 @@ using namespace reshard;
 void name_flags(std::string& text) {
     for (auto const& [option, flag] : {std::pair{"(option allow_rounding)", "(--allow-rounding)"},
                                        std::pair{"(option allow_removed)", "(--allow-removed)"},
-                                       std::pair{"(option take_first)", "(--take-first)"}})
+                                       std::pair{"(option take_first)", "(--take-first)"},
+                                       std::pair{"(option like)", "(--like OLD)"}})
         if (auto const place = text.find(option); place != text.npos)
             text.replace(place, std::string_view(option).size(), flag);
 }
@@ -29,6 +30,8 @@ namespace {
 /// An expansion that goes no further.
 aoa::expansion stopped(aoa::program code, std::vector<aoa::finding> findings,
                        std::optional<errc> first_error) {
+    for (aoa::finding& one : findings)
+        name_flags(one.message);
     return {std::move(code), std::move(findings), first_error, false};
 }
 

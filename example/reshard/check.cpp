@@ -112,14 +112,17 @@ void add_findings(check_report& report, job const& all, catalog const& source,
     report.why_not = why_not_invertible(found);
 }
 
-check_report make_report(job_files const& files) {
+check_report make_report(job_files files) {
     source_spec const source = read_source(files.source, files.reading);
+    if (source.checkpoint)
+        files.aliases = source.checkpoint->aliases;
     check_report report;
     report.strict = files.strict_warnings;
     add_warnings(report, source);
     job all;
     find_errors(report, files, [&] {
-        all = make_job(source.held, files);
+        all = make_job(source, files);
+        note_renamed_away(all, catalog_of(source.held), files);
         report.program = all.written.text;
         add_findings(report, all, catalog_of(source.held), files);
     });
@@ -239,7 +242,7 @@ void add_check(CLI::App& app, invocation& chosen) {
         app, chosen, "check", "Report all that is wrong with a program before any byte moves",
         "  reshard check --program fuse.aoa --source model\n"
         "  reshard check --program fuse.aoa --source model --target layout.json --json");
-    add_reverse(*command, *files, add_program(*command, *files)->required());
+    add_reverse(*command, chosen, *files, add_required_program(*command, *files));
     add_source(*command, chosen, *files);
     CLI::Option* const target = add_target(*command, chosen, *files);
     add_partial(*command, *files, "target")->needs(target);

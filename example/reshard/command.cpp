@@ -91,8 +91,17 @@ void add_from(CLI::App& command, std::string& format) {
         ->check(CLI::IsMember(reshard::detail::names_of_read_formats()));
 }
 
+void add_compatible(CLI::App& command, reshard::detail::safetensors_options& reading) {
+    command.add_flag_callback(
+        "--compatible",
+        [&reading] { reading.mode = reshard::detail::safetensors_mode::compatible; },
+        "Accept what the reference reader of safetensors accepts, and of a tensor in several files "
+        "take the one that the index lists");
+}
+
 void add_reading(CLI::App& command, reshard::detail::safetensors_options& reading) {
     add_from(command, reading.from);
+    add_compatible(command, reading);
     command
         .add_option("--only", reading.only,
                     "A pattern of keys, such as 'model.**', of tensors and other values that are "

@@ -19,7 +19,7 @@ using namespace reshard;
 
 outcome expand(job_files const& files, bool as_json) {
     source_spec const source = read_source(files.source, files.reading);
-    job const all = make_job(source.held, files);
+    job const all = make_job(source, files);
     if (all.expanded.first_error)
         fail(*all.expanded.first_error,
              aoa::describe(all.code(), *aoa::first_error_of(all.expanded.findings)));
@@ -38,7 +38,7 @@ void add_expand(CLI::App& app, invocation& chosen) {
         app, chosen, "expand", "Print the statements of a program that its macros stand for",
         "  reshard expand --program fuse.aoa --source model\n"
         "  reshard expand --program fuse.aoa --source model --target layout.json --json");
-    add_program(*command, *files)->required();
+    add_required_program(*command, *files);
     add_source(*command, chosen, *files);
     add_target(*command, chosen, *files);
     files->partial = true; // what the target leaves out does not matter here

@@ -259,7 +259,7 @@ outcome explain(explain_options const& options, bool as_json) {
     job_files files = options.files;
     if (source.checkpoint)
         files.objects = object_keys(*source.checkpoint);
-    job const all = make_sound_job(source.held, files);
+    job const all = make_sound_job(source, files);
     auto const pieces =
         with_files(options.files, [&] { return pieces_of(source, all, options, !as_json); });
     return as_json ? json_of(pieces, options) : text_of(pieces, all, options);
@@ -283,7 +283,7 @@ void add_explain(CLI::App& app, invocation& chosen) {
     command->add_flag("--all", options->all, "Also what is more than 24 lines");
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files);
-    add_reverse(*command, options->files, add_program_or_renames(*command, options->files));
+    add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
     options->files.partial = true; // what else the target holds does not matter here
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -1,14 +1,17 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "findings.hpp"
+#include "renames.hpp"
 #include "report.hpp"
 #include "summary.hpp"
 
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/words.hpp>
 #include <reshard/expr/losses.hpp>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -21,7 +24,8 @@ namespace {
 /// The file that a finding is about.
 std::string const& file_of(aoa::finding const& one, job_files const& files) {
     bool const is_about_source = one.code == "unused" || one.code == "rounded" ||
-                                 one.code == "left_state" || one.code == "fused_remade";
+                                 one.code == "left_state" || one.code == "fused_remade" ||
+                                 one.code == "renamed_away" || one.code == "alias_dropped";
     return is_placed(one) || one.code == program_values_code ? files.program
            : is_about_source || files.target.empty()         ? files.source
                                                              : files.target;
@@ -92,6 +96,19 @@ void note_zeros(job const& all) {
             zeros.push_back(output.key);
     if (!zeros.empty())
         note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
+}
+
+/// The tensor of the source that an output is, all of it, in whatever order of axes and data type;
+/// empty for others.
+std::string_view key_of_copy(mapping_output const& output, mapping const& program) {
+    expression const& value = output.value;
+    if (output.added || value.pieces.size() != 1 || value.pieces.source(0) == detail::zero_source)
+        return {};
+    detail::key_id const id = value.pieces.source(0);
+    bool const is_whole =
+        element_count(value.shape) == element_count(program.sources()[id].shape) &&
+        element_count(value.pieces[0].target_box()) == element_count(value.shape);
+    return is_whole ? program.sources().key(id) : std::string_view();
 }
 
 } // namespace
@@ -189,6 +206,36 @@ std::string same_text(finding_group const& group) {
 void say_findings(std::vector<reported> const& reports) {
     for (finding_group const& group : groups_of(reports))
         say(group.first->severity, group.first->plain + same_text(group));
+}
+
+void note_renamed_away(job& all, catalog const& source, job_files const& files) {
+    bool const is_own = !files.program.empty() && !files.program.starts_with('@');
+    if (!is_own || has_renames(files) || all.lists_keys || all.first_error())
+        return;
+    std::set<std::string_view> renamed, gone;
+    for (mapping_output const& output : all.map().outputs())
+        if (auto const key = key_of_copy(output, all.map()); !key.empty())
+            renamed.insert(key);
+    for (aoa::statement const& statement : all.code().statements())
+        for (aoa::name const& name : all.code().left(statement))
+            if (name.kind == aoa::name::kind_type::text)
+                gone.insert(all.code().text(name));
+    std::erase_if(gone, [&](std::string_view key) {
+        return !renamed.contains(key) || !source.find(key) || all.map().find(key);
+    });
+    for (std::string_view const key : gone) {
+        std::string const name = aoa::detail::quoted_name(key);
+        all.notes.push_back({aoa::severity::note,
+                             "renamed_away",
+                             std::string(key),
+                             "'" + std::string(key) +
+                                 "' is renamed away: the program reads it, and makes nothing of "
+                                 "that name; to keep it, add after the last statement that reads "
+                                 "it:  " +
+                                 name + " -> " + name,
+                             {},
+                             0});
+    }
 }
 
 void say_notes(job const& all, job_files const& files) {

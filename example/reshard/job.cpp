@@ -1,8 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "job.hpp"
-#include "backwards.hpp"
+#include "expanded_program.hpp"
 #include "findings.hpp"
+#include "fused_names.hpp"
 #include "program_text.hpp"
 #include "renames.hpp"
 #include "report.hpp"
@@ -11,6 +12,8 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
+#include <reshard/aoa/statement_trace.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -18,6 +21,7 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -32,7 +36,7 @@ namespace {
 std::vector<std::string> keys_wanted(job_files const& files) {
     if (files.target.empty())
         fail(errc::usage, "reshard: --names is for a target with names, and none is given");
-    detail::layout_file const wanted = read_target(files.target);
+    detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     if (detail::needs_shapes(wanted))
         fail(errc::usage, files.target,
              ": --names is for a target with names, and this one has rules");
@@ -44,14 +48,15 @@ std::vector<std::string> keys_wanted(job_files const& files) {
 
 /// Refuses tensors that a program for one kind of model does not know. The states of those that it
 /// names (`w.moment1_0` of `w`) follow them.
-void check_known(job const& all, catalog const& source, job_files const& files) {
+void check_known(job const& all, program_expander const& expander) {
     if (!all.written.keeps || !all.expanded.is_complete)
         return;
+    job_files const& files = expander.files();
     std::set<std::string_view> named;
     aoa::program const& code = all.expanded.code;
     for (aoa::statement const& statement : code.statements())
         for (aoa::name const& name : code.left(statement))
-            if (name.kind == aoa::name::kind_type::text)
+            if (statement.where != aoa::text_span() && name.kind == aoa::name::kind_type::text)
                 named.insert(code.text(name));
     std::vector<key_pattern> kept;
     for (std::string const& pattern : *all.written.keeps)
@@ -66,7 +71,7 @@ void check_known(job const& all, catalog const& source, job_files const& files) 
         return false;
     };
     std::vector<std::string> unknown;
-    for (catalog_entry const& entry : source)
+    for (catalog_entry const& entry : expander.seen())
         if (!is_known(entry.key))
             unknown.push_back(entry.key);
     if (!unknown.empty())
@@ -76,73 +81,36 @@ void check_known(job const& all, catalog const& source, job_files const& files) 
              "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
 }
 
-/// What a program leaves over where no target says what is wanted, errors apart.
-catalog exports_of(aoa::expansion const& expanded, catalog const& source, job_files const& files) {
-    return expanded.is_complete
-               ? catalog_of(aoa::lower_all(expanded.code, source, nullptr, files.lowering).map)
-               : catalog();
-}
-
-/// The tensors of a layout file; data types that it leaves open are those of `known`, or F32.
-catalog catalog_of(detail::layout_table const& table, catalog const& known) {
-    std::vector<catalog_entry> entries;
-    for (detail::layout_row const& row : table.rows) {
-        catalog_entry const* const yielded = known.find(row.key);
-        data_type const dtype = row.dtype.value_or(yielded ? yielded->dtype : data_type::f32);
-        entries.push_back(detail::entry_of(row.key, dtype, {row.shape, row.shards}));
-    }
-    return catalog(std::move(entries));
-}
-
-/// What a target's file says of its tensors.
-std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
-    std::vector<aoa::known_tensor> known;
-    for (detail::layout_row const& row : table.rows)
-        known.push_back(
-            {detail::entry_of(row.key, row.dtype.value_or(data_type::f32), {row.shape, row.shards}),
-             row.dtype.has_value()});
-    return known;
-}
-
-/// The program without macros, in the direction in which it is to be run; `target` may be null.
-aoa::expansion expand_program(aoa::program const& written, catalog const& source,
-                              detail::layout_table const* target, job_files const& files) {
-    if (runs_backwards(files))
-        return expand_backwards(written, source,
-                                target ? known_rows(*target) : std::vector<aoa::known_tensor>(),
-                                files);
-    if (!target)
-        return aoa::expand_all(written, source, nullptr, files.expanding);
-    catalog const shapes = catalog_of(*target, {});
-    return aoa::expand_all(written, source, &shapes, files.expanding);
-}
-
 /// A program with casts behind it, of all that it yields and that is to be another data type.
-aoa::program with_casts(job& all, aoa::program const& written, catalog const& source,
-                        job_files const& files) {
+aoa::program with_casts(job& all, aoa::program const& written, program_expander const& expander) {
+    job_files const& files = expander.files();
     if (runs_backwards(files) && files.target.empty())
         return aoa::program(written); // see `cast_backwards`
     if (runs_backwards(files))
         fail(errc::usage, "reshard: --cast with a layout is done behind a program, and this one (",
              files.program, ") is run backwards; cast in a second conversion");
-    all.expanded = expand_program(written, source, nullptr, files);
-    check_known(all, source, files);
+    all.expanded = expander.expand(written, nullptr);
+    check_known(all, expander);
     all.written.keeps.reset();
-    all.written.text += "\n" + cast_statements(files, exports_of(all.expanded, source, files));
+    all.written.text +=
+        "\n" + cast_statements(files, exports_of(all.expanded, expander.source(), files));
     return aoa::parse(all.written.text, files.program);
 }
 
 /// Reads the program of a job, and notes what its text does not say.
-aoa::program read_program(job& all, catalog const& source, job_files const& files) {
+aoa::program read_program(job& all, program_expander const& expander) {
+    job_files const& files = expander.files();
     all.written = has_renames(files)
-                      ? program_of_renames(files, source,
+                      ? program_of_renames(files, expander.source(),
                                            files.names.empty() ? std::vector<std::string>()
                                                                : keys_wanted(files))
-                      : read_program_text(files, source);
+                      : read_program_text(files, expander.seen());
     if (files.program.empty())
         return aoa::program();
+    if (has_renames_beside(files))
+        all.written.object_names = object_renames(files);
     aoa::program program = aoa::parse(all.written.text, files.program);
-    return files.casts.empty() ? program : with_casts(all, program, source, files);
+    return files.casts.empty() ? program : with_casts(all, program, expander);
 }
 
 /// The exports, and the source's tensors below them: what a key may be when the layout does not
@@ -215,53 +183,83 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 }
 
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
-detail::layout_table read_table(aoa::program const& written, catalog const& source,
-                                job_files const& files) {
-    detail::layout_file const wanted = read_target(files.target);
+detail::layout_table read_table(job& all, aoa::program const& written,
+                                program_expander const& expander) {
+    job_files const& files = expander.files();
+    detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     catalog const nothing;
-    if (!detail::needs_shapes(wanted))
+    all.lists_keys = !detail::needs_shapes(wanted);
+    if (all.lists_keys)
         return detail::table_of(wanted, nothing);
-    aoa::expansion const expanded = expand_program(written, source, nullptr, files);
-    return detail::table_of(wanted, exports_of(expanded, source, files));
+    aoa::expansion const expanded = expander.expand(written, nullptr);
+    return detail::table_of(wanted, exports_of(expanded, expander.source(), files));
 }
 
-/// `'w' from 3 parts into 2 along axis 0`, where the target cuts a tensor of the source anew;
-/// nothing where it does not.
-std::string cut_anew(mapping const& program, catalog_entry const& wanted, catalog const& source) {
+/// The tensor of the source that an output is a plain copy of, or null.
+catalog_entry const* source_of(mapping const& program, catalog_entry const& wanted,
+                               catalog const& source) {
     mapping_output const* const output = program.find(wanted.key);
     if (!output || !detail::is_source_box(output->value))
-        return {};
-    std::string_view const key = program.sources().key(output->value.pieces.source(0));
-    catalog_entry const* const from = source.find(key);
-    if (!from || from->shape != wanted.shape)
-        return {};
+        return nullptr;
+    catalog_entry const* const from =
+        source.find(program.sources().key(output->value.pieces.source(0)));
+    return from && from->shape == wanted.shape ? from : nullptr;
+}
+
+/// The axes along which the target cuts a tensor of the source into other parts than it has there.
+std::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_entry const& from) {
+    std::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < wanted.parts.size(); ++axis)
-        if (wanted.parts[axis] > 1 && wanted.parts[axis] != from->parts[axis])
-            return "'" + wanted.key + "' from " +
-                   counted(static_cast<std::size_t>(from->parts[axis]), "part") + " into " +
-                   std::to_string(wanted.parts[axis]) + " along axis " + std::to_string(axis);
-    return {};
+        if (wanted.parts[axis] > 1 && wanted.parts[axis] != from.parts[axis])
+            axes.push_back(axis);
+    return axes;
+}
+
+/// What is said of tensors that are cut, by what is known of their order.
+std::string_view fused_advice(fused_order order) {
+    switch (order) {
+    case fused_order::parts:
+        return ": tensors of that name have several others one after the other, so that ranks get "
+               "rows of the wrong ones; a program has to make it anew (fused_ffn, fused_qkv_old, "
+               "fused)";
+    case fused_order::by_head:
+        return ": tensors of that name have rows of several others head by head, and the layout "
+               "cuts inside a head; give a number of parts that divides the heads";
+    default:
+        return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
+               "get rows of the wrong ones, and a program has to make it anew (fused_ffn, "
+               "fused_qkv_old, fused); groups of heads, as of fused_qkv, stay as they are";
+    }
 }
 
 /// Notes tensors that are named as fused ones are, where nothing says how they were made: in files
 /// that say so of others, queries, keys and values without a word are groups of heads.
-void note_seemingly_fused(job& all, layout const& held, catalog const& source) {
-    std::vector<std::string> cuts;
-    for (catalog_entry const& wanted : *all.wanted)
-        if (detail::is_named_fused(wanted.key) && !all.map().fused().contains(wanted.key) &&
-            (held.fused.empty() || wanted.key.find("qkv") == wanted.key.npos))
-            if (std::string const text = cut_anew(all.map(), wanted, source); !text.empty())
-                cuts.push_back(text);
-    if (cuts.empty())
-        return;
-    std::string const others =
-        cuts.size() > 1 ? " (and " + counted(cuts.size() - 1, "more key") + " so)" : "";
-    all.notes.push_back(unplaced(
-        aoa::severity::note, "layout", {},
-        "the layout cuts " + cuts.front() + others +
-            ": if several tensors are fused in it, part by part, ranks get rows of the wrong ones, "
-            "and a program has to make it anew (fused_ffn, fused_qkv_old); groups of heads, as of "
-            "fused_qkv, stay as they are"));
+void note_seemingly_fused(job& all, layout const& held, catalog const& source,
+                          job_files const& files) {
+    std::map<fused_order, std::vector<std::string>> cuts;
+    std::optional<model_facts> model;
+    for (catalog_entry const& wanted : *all.wanted) {
+        catalog_entry const* const from = source_of(all.map(), wanted, source);
+        auto const axes = from ? axes_cut_anew(wanted, *from) : std::vector<std::size_t>();
+        if (axes.empty() || all.map().fused().contains(wanted.key) ||
+            (!held.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
+            continue;
+        if (!model)
+            model = facts_beside(files.source);
+        if (auto const cut = find_fused_cut(wanted, axes, *model))
+            cuts[cut->order].push_back(
+                "'" + wanted.key + "' from " +
+                counted(static_cast<std::size_t>(from->parts[cut->axis]), "part") + " into " +
+                std::to_string(wanted.parts[cut->axis]) + " along axis " +
+                std::to_string(cut->axis));
+    }
+    for (auto const& [order, of_order] : cuts)
+        all.notes.push_back(unplaced(
+            aoa::severity::note, "layout", {},
+            "the layout cuts " + of_order.front() +
+                (of_order.size() > 1 ? " (and " + counted(of_order.size() - 1, "more key") + " so)"
+                                     : "") +
+                std::string(fused_advice(order))));
 }
 
 /// Adds a fault of fused tensors: an error, or a note where the options allow it.
@@ -280,6 +278,42 @@ void check_fused_sources(job& all, layout const& held, job_files const& files) {
         add_fused_fault(all, *fault, "; where that is meant, --cut-fused allows it", files);
     for (auto const& [key, text] : detail::find_remade_fused(all.map(), held))
         all.lowered.findings.push_back(unplaced(aoa::severity::warning, "fused_remade", key, text));
+}
+
+/// Reports tensors that a program parts from their scales, at the statement that makes them.
+void check_scale_sources(job& all, layout const& held) {
+    auto const found = detail::carry_scales(all.lowered.map, held);
+    if (found.empty())
+        return;
+    aoa::statement_trace const trace(all.code());
+    for (detail::scale_finding const& one : found) {
+        bool const is_error = one.level == aoa::severity::error;
+        aoa::finding made =
+            unplaced(one.level, is_error ? name(one.code) : "left_scales", one.key, one.message);
+        if (auto const numbers = trace.leading_to(one.key); !numbers.empty()) {
+            aoa::statement const& maker = all.code().statements()[numbers.back()];
+            made.where = maker.where;
+            made.origin = maker.origin;
+        }
+        all.lowered.findings.push_back(std::move(made));
+        if (is_error && !all.lowered.first_error)
+            all.lowered.first_error = one.code;
+    }
+}
+
+/// Puts the tensors of what is interleaved, and what the target has whole, one after the other.
+void deinterleave_whole(job& all, job_files const& files) {
+    if (files.cut_fused || all.first_error())
+        return;
+    try {
+        std::string const text =
+            detail::deinterleave_whole(all.lowered.map, all.target ? &*all.target : nullptr);
+        if (!text.empty())
+            all.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {},
+                                         text + std::string(cut_fused_hint)));
+    } catch (error const& problem) {
+        add_error(all, problem.code(), {}, problem.what());
+    }
 }
 
 /// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, where these
@@ -307,7 +341,7 @@ std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule
 void warn_fused_by_axes(job& all, job_files const& files) {
     if (all.map().fused().empty())
         return;
-    detail::layout_file const file = read_target(files.target);
+    detail::layout_file const file = read_target(files.target, files.reading.mode);
     auto const* const rules = std::get_if<detail::layout_rules>(&file);
     std::string first, text;
     std::size_t count = 0;
@@ -337,9 +371,10 @@ void warn_fused_by_axes(job& all, job_files const& files) {
 void check_fused(job& all, layout const& held, catalog const& source, job_files const& files) {
     check_fused_sources(all, held, files);
     if (!files.cut_fused) {
-        note_seemingly_fused(all, held, source);
+        note_seemingly_fused(all, held, source, files);
         warn_fused_by_axes(all, files);
     }
+    deinterleave_whole(all, files);
     if (auto const fault = detail::find_fused_fault(all.map(), *all.target))
         add_fused_fault(all, *fault,
                         "; where a job gathers the parts before it uses them, as FSDP does, "
@@ -357,6 +392,7 @@ void complete_target(job& all, detail::layout_table const& table, layout const& 
         all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
                                      text.substr(std::min(text.size(), table.file.size() + 2))));
     check_fused(all, held, source, files);
+    check_scale_sources(all, held);
     for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target))
         add_error(all, errc::bad_layout, one.key, one.message);
 }
@@ -374,10 +410,11 @@ void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
 
 job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
     job all;
-    aoa::program const written = read_program(all, source, files);
-    detail::layout_table table = read_table(written, source, files);
-    all.expanded = expand_program(written, source, &table, files);
-    check_known(all, source, files);
+    program_expander const expander(source, files);
+    aoa::program const written = read_program(all, expander);
+    detail::layout_table table = read_table(all, written, expander);
+    all.expanded = expander.expand(written, &table);
+    check_known(all, expander);
     refuse_scattered(all.expanded, files);
     if (!all.expanded.is_complete)
         return all;
@@ -445,28 +482,78 @@ void cast_backwards(job& all, catalog const& source, job_files const& files) {
     all.written.text += "\n# and then:\n" + casts;
 }
 
+/// Other names of tensors that no statement makes, if one makes another name of the same tensor and
+/// the program is run backwards. A target that lists tensors decides that itself.
+std::vector<std::string> names_not_made(catalog const& source, job_files const& files) {
+    if (files.aliases.empty() || !runs_backwards(files) ||
+        (!files.target.empty() &&
+         !detail::needs_shapes(read_target(files.target, files.reading.mode))))
+        return {};
+    std::set<std::string_view> made;
+    aoa::expand_options telling = files.expanding;
+    telling.no_match = aoa::on_no_match::ignore;
+    telling.reverse = true;
+    aoa::expansion const told = aoa::expand_all(
+        aoa::parse(read_program_text(files, source).text, files.program), source, nullptr, telling);
+    for (aoa::statement const& statement : told.code.statements())
+        for (aoa::name const& name : told.code.right(statement))
+            if (name.kind == aoa::name::kind_type::text)
+                made.insert(told.code.text(name));
+    std::set<std::string> keys; // of tensors of which a name is made
+    std::vector<std::string> names;
+    for (auto const& [alias, key] : files.aliases)
+        for (std::string const& name : {alias, key})
+            if (made.contains(name))
+                keys.insert(key);
+    for (auto const& [alias, key] : files.aliases)
+        for (std::string const& name : {alias, key})
+            if (keys.contains(key) && !made.contains(name) && !std::ranges::count(names, name))
+                names.push_back(name);
+    return names;
+}
+
+/// A layout without tensors of some names.
+layout without(layout all, std::vector<std::string> const& names) {
+    std::erase_if(all.tensors, [&](tensor_layout const& tensor) {
+        return std::ranges::count(names, tensor.key) > 0;
+    });
+    return all;
+}
+
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
     job all;
-    all.expanded = expand_program(read_program(all, from, files), from, nullptr, files);
-    check_known(all, from, files);
+    program_expander const expander(from, files);
+    all.expanded = expander.expand(read_program(all, expander), nullptr);
+    check_known(all, expander);
     if (!files.casts.empty() && runs_backwards(files) && all.expanded.is_complete)
         cast_backwards(all, from, files);
     refuse_scattered(all.expanded, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
-    if (all.expanded.is_complete && !all.first_error())
+    if (all.expanded.is_complete && !all.first_error()) {
         check_fused_sources(all, source, files);
+        deinterleave_whole(all, files);
+        check_scale_sources(all, source);
+    }
     return all;
 }
 
 } // namespace
 
 job make_job(layout const& source, job_files const& files) {
-    catalog const from = catalog_of(source);
-    job all = files.target.empty() ? make_job_without_target(source, from, files)
-                                   : make_job_with_target(source, from, files);
+    auto const dropped = names_not_made(catalog_of(source), files);
+    layout const less = dropped.empty() ? layout() : without(source, dropped);
+    layout const& held = dropped.empty() ? source : less;
+    catalog const from = catalog_of(held);
+    job all = files.target.empty() ? make_job_without_target(held, from, files)
+                                   : make_job_with_target(held, from, files);
+    for (std::string const& key : dropped)
+        all.notes.push_back(unplaced(aoa::severity::note, "alias_dropped", key,
+                                     "'" + key +
+                                         "' is dropped: it is another name of a tensor that "
+                                         "statements make under other names, and none makes it"));
     if (files.program.empty() || has_renames(files))
         add_hints_of_names(all.lowered.findings, from);
     if (!all.written.note.empty())
@@ -491,6 +578,26 @@ job make_sound_job(layout const& source, job_files const& files) {
         fail_first(all, *code, files);
     check_cover(all, files);
     return all;
+}
+
+namespace {
+
+job_files with_objects(job_files files, source_spec const& source) {
+    if (source.checkpoint) {
+        files.objects = object_keys(*source.checkpoint);
+        files.aliases = source.checkpoint->aliases;
+    }
+    return files;
+}
+
+} // namespace
+
+job make_job(source_spec const& source, job_files const& files) {
+    return make_job(source.held, with_objects(files, source));
+}
+
+job make_sound_job(source_spec const& source, job_files const& files) {
+    return make_sound_job(source.held, with_objects(files, source));
 }
 
 std::vector<std::string> statement_lines(aoa::program const& code, layout const& source) {

@@ -21,6 +21,8 @@
 
 namespace tool {
 
+struct source_spec;
+
 /// The files of a job as they stand on the command line; empty where there is none.
 struct job_files {
     std::string source;
@@ -32,6 +34,8 @@ struct job_files {
     std::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
     std::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
     std::vector<std::string> objects = {};  ///< keys of the source's values that are no tensors
+    /// Other names of the source's tensors, with their keys.
+    std::map<std::string, std::string> aliases = {};
     bool partial = false;         ///< the target's shards may share elements, and leave some out
     std::string strict;           ///< the name of a strictness, or empty
     bool strict_warnings = false; ///< a warning is refused
@@ -39,6 +43,7 @@ struct job_files {
     reshard::aoa::lower_options lowering = {};
     bool cut_fused = false; ///< fused tensors may be cut otherwise than they were made for
     bool reverse = false;   ///< the program is written in the other direction
+    std::string like;       ///< what has the tensors that such a program makes again
     reshard::aoa::reverse_options reversing = {};
 };
 
@@ -59,6 +64,7 @@ struct job {
     reshard::aoa::expansion expanded;
     reshard::aoa::lowering lowered;
     std::optional<reshard::catalog> wanted;   ///< the target's tensors, where there is a target
+    bool lists_keys = false;                  ///< the target says itself which tensors it has
     std::optional<reshard::layout> target;    ///< nothing without a target, or after an error
     std::vector<reshard::aoa::finding> notes; ///< what a person should know of the layout
     std::string unwritten; ///< which keys there are that the layout does not have
@@ -73,6 +79,9 @@ struct job {
     }
 };
 
+/// The end of the sentence about interleaved tensors that are written one after the other.
+inline constexpr std::string_view cut_fused_hint = "; --cut-fused writes it as it is";
+
 /// The code of the note about values that a program has from elsewhere.
 inline constexpr std::string_view program_values_code = "program_values";
 
@@ -80,6 +89,9 @@ inline constexpr std::string_view program_values_code = "program_values";
 ///
 /// \throws error for files that cannot be read
 job make_job(reshard::layout const& source, job_files const& files);
+
+/// The same of a source that the command line names: `--rename` is for its other values, too.
+job make_job(source_spec const& source, job_files const& files);
 
 /// Refuses a target whose shards leave elements out, or share some, unless it may be partial.
 ///
@@ -89,6 +101,7 @@ void check_cover(job const& all, job_files const& files);
 /// A job whose findings are no errors and whose target is covered; otherwise the first error is
 /// thrown.
 job make_sound_job(reshard::layout const& source, job_files const& files);
+job make_sound_job(source_spec const& source, job_files const& files);
 
 /// The statements of a program, without macros, as lines.
 std::vector<std::string> statement_lines(reshard::aoa::program const& code,

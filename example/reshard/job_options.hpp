@@ -81,26 +81,41 @@ inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
         ->check(complaint_about_setting, "");
 }
 
-/// `--names` and `--rename`, in place of a program.
-inline void add_renames(CLI::App& command, job_files& files, CLI::Option* program) {
-    auto const into = [&files](std::vector<std::string>& list) {
-        return [&files, &list](std::vector<std::string> const& texts) {
-            list = texts;
+/// `--rename`, beside a program or, if the command needs none, in place of one.
+inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
+    auto const take = [&files](std::vector<std::string> const& texts) {
+        files.renames = texts;
+        if (files.program.empty())
             files.program = renames_program;
-        };
     };
-    CLI::Option* const names = command.add_option_function<std::vector<std::string>>(
-        "--names", into(files.names),
-        "In place of a program: a tensor that the target has and the source does not is looked for "
-        "by other names that frameworks give it: master-weights, slices, separators or wrappers");
-    CLI::Option* const renames = command.add_option_function<std::vector<std::string>>(
-        "--rename", into(files.renames),
-        "In place of a program: FROM=TO, with $LAYER_ID where a number stands, or ** once on each "
-        "side for any text ('module.**=**'), or a file .json with an object of such pairs");
-    for (CLI::Option* const option : {names, renames})
-        option->expected(1)->take_all()->excludes(program);
-    names->check(complaint_about_names, "");
-    renames->check(complaint_about_rename, "");
+    return command
+        .add_option_function<std::vector<std::string>>(
+            "--rename", take,
+            "FROM=TO, with $LAYER_ID where a number stands, or ** once on each side for any text "
+            "('module.**=**'), or a file .json with an object of such pairs; the first that "
+            "matches a key counts. It gives keys of the source their names before --program sees "
+            "them; with --reverse, what the program makes")
+        ->expected(1)
+        ->take_all()
+        ->check(complaint_about_rename, "");
+}
+
+/// `--names`, in place of a program.
+inline void add_names(CLI::App& command, job_files& files, CLI::Option* program) {
+    auto const take = [&files](std::vector<std::string> const& texts) {
+        files.names = texts;
+        files.program = renames_program;
+    };
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--names", take,
+            "In place of a program: a tensor that the target has and the source does not is looked "
+            "for by other names that frameworks give it: master-weights, slices, separators or "
+            "wrappers")
+        ->expected(1)
+        ->take_all()
+        ->excludes(program)
+        ->check(complaint_about_names, "");
 }
 
 /// `--cast`, behind a program or without one.
@@ -130,9 +145,17 @@ inline CLI::Option* add_program(CLI::App& command, job_files& files) {
     return program;
 }
 
+/// A program, which has to be given, and renames beside it.
+inline CLI::Option* add_required_program(CLI::App& command, job_files& files) {
+    CLI::Option* const program = add_program(command, files)->required();
+    add_renames(command, files);
+    return program;
+}
+
 inline CLI::Option* add_program_or_renames(CLI::App& command, job_files& files) {
     CLI::Option* const program = add_program(command, files);
-    add_renames(command, files, program);
+    add_names(command, files, program);
+    add_renames(command, files);
     add_casts(command, files);
     return program;
 }
@@ -158,15 +181,20 @@ inline std::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& fil
                              "taken, and the others are not compared with it")};
 }
 
-/// `--reverse`, for commands that run a program.
-inline void add_reverse(CLI::App& command, job_files& files, CLI::Option* program) {
-    CLI::Option* const reverse = command.add_flag(
-        "--reverse", files.reverse,
-        "The program is written in the other direction: the source is what it makes");
-    reverse->needs(program);
-    auto const allowances = add_reversing(command, files);
-    command.parse_complete_callback([&files, allowances] {
-        for (CLI::Option const* const one : allowances)
+/// `--reverse` and `--like`, for commands that run a program.
+inline void add_reverse(CLI::App& command, invocation& chosen, job_files& files,
+                        CLI::Option* program) {
+    command
+        .add_flag("--reverse", files.reverse,
+                  "The program is written in the other direction: the source is what it makes")
+        ->needs(program);
+    auto options = add_reversing(command, files);
+    options.push_back(add_path(command, chosen, "--like", files.like,
+                               "With --reverse: a checkpoint, its headers or a layout file with "
+                               "the tensors that the program read, whose shapes and data types "
+                               "tell what *, a reshape or a cast made of them"));
+    command.parse_complete_callback([&files, options] {
+        for (CLI::Option const* const one : options)
             if (one->count() > 0 && !runs_backwards(files))
                 throw CLI::RequiresError(one->get_name(), "--reverse");
     });
@@ -182,6 +210,12 @@ inline CLI::Option* add_cut_fused(CLI::App& command, job_files& files) {
     return command.add_flag("--cut-fused", files.cut_fused,
                             "Fused tensors may be cut otherwise than they were made for, as by "
                             "FSDP, which gathers them before they are used");
+}
+
+inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
+    return command.add_flag("--share-copies", shares,
+                            "Copies that the program makes of a tensor are written once; files of "
+                            "ours have the other names beside it. Without it, each is a tensor");
 }
 
 /// `--replicas` and `--per-rank`.

@@ -2,9 +2,11 @@
 
 #include "program_text.hpp"
 #include "renames.hpp"
+#include "report.hpp"
 #include "stacked_tensors.hpp"
 #include "stock_programs.hpp"
 
+#include <reshard/aoa/parse.hpp>
 #include <reshard/format/text_file.hpp>
 
 #include <boost/json/parse.hpp>
@@ -15,6 +17,7 @@
 #include <map>
 #include <set>
 #include <system_error>
+#include <utility>
 
 namespace tool {
 
@@ -36,15 +39,53 @@ std::vector<std::string_view> parts_of(std::string_view text, std::string_view s
     }
 }
 
+/// The whole number at a path of names, as `text_config.hidden_size`.
+std::optional<std::string> number_at(boost::json::value const& config, std::string_view path) {
+    boost::json::object const* const all = config.if_object();
+    std::size_t const dot = path.find('.');
+    auto const* const found = all ? all->if_contains(path.substr(0, dot)) : nullptr;
+    if (found && dot != path.npos)
+        return number_at(*found, path.substr(dot + 1));
+    return found && found->is_int64() ? std::optional(std::to_string(found->get_int64()))
+                                      : std::nullopt;
+}
+
 /// The number that a configuration has under a name, in itself or in that of its text model.
 std::optional<std::string> number_in(boost::json::value const& config, std::string const& name) {
-    boost::json::object const* const all = config.if_object();
-    if (!all)
-        return std::nullopt;
-    if (auto const* const found = all->if_contains(name); found && found->is_int64())
-        return std::to_string(found->get_int64());
-    auto const* const text_model = all->if_contains("text_config");
-    return text_model ? number_in(*text_model, name) : std::nullopt;
+    auto const found = number_at(config, name);
+    return found ? found : number_at(config, "text_config." + name);
+}
+
+/// All whole numbers of a configuration, by path.
+void add_numbers(boost::json::value const& config, std::string const& prefix,
+                 std::map<std::string, std::string>& numbers) {
+    if (auto const* const all = config.if_object())
+        for (auto const& [name, value] : *all) {
+            std::string const path = prefix + std::string(name.data(), name.size());
+            if (value.is_int64())
+                numbers[path] = std::to_string(value.get_int64());
+            add_numbers(value, path + ".", numbers);
+        }
+}
+
+/// Which numbers a configuration has in place of one that it does not have: those of that name, or
+/// else the nearest one, or all.
+std::string numbers_like(boost::json::value const& config, std::string const& name) {
+    std::map<std::string, std::string> numbers;
+    add_numbers(config, "", numbers);
+    std::string const last = name.substr(name.rfind('.') + 1);
+    std::vector<std::string> same, all;
+    for (auto const& [path, value] : numbers) {
+        all.push_back(path);
+        if (path == last || path.ends_with("." + last))
+            same.push_back(path);
+    }
+    std::string const nearest = detail::did_you_mean(name, all);
+    if (all.empty())
+        return ", which has no whole numbers";
+    if (same.empty() && !nearest.empty())
+        return nearest;
+    return ", which has " + listed(same.empty() ? all : same);
 }
 
 /// Where the configuration of a model lies, seen from its checkpoint.
@@ -68,6 +109,7 @@ public:
         boost::system::error_code unreadable; // then it has no values
         if (std::filesystem::is_regular_file(path_, ignored))
             config_ = boost::json::parse(detail::read_text_file(path_), unreadable);
+        has_config_ = config_.is_object();
     }
 
     std::string operator()(std::string const& name) {
@@ -77,10 +119,19 @@ public:
         auto const found = number_in(config_, name);
         if (!found)
             fail(errc::usage, files_.program, ": the value of {", name,
-                 "} is not known: ", path_.string(), " does not have it; give it with --set ", name,
+                 "} is not known: ", path_.string(),
+                 has_config_ ? " does not have it" : " is missing or is not JSON",
+                 has_config_ ? numbers_like(config_, name) : "", "; give it with --set ", name,
                  "=NUMBER");
         read_[name] = *found;
         return *found;
+    }
+
+    /// Whether a switch was turned on or off, std::nullopt if neither.
+    std::optional<bool> is_on(std::string const& name) {
+        used_.insert(name);
+        auto const found = given_.find(name);
+        return found == given_.end() ? std::nullopt : std::optional(found->second != "0");
     }
 
     /// Refuses values that were given and that nothing uses.
@@ -103,6 +154,7 @@ private:
     job_files const& files_;
     std::filesystem::path path_;
     boost::json::value config_;
+    bool has_config_ = false;
     std::map<std::string, std::string> given_, read_;
     std::set<std::string> used_;
 };
@@ -156,14 +208,18 @@ public:
           values_(values) {}
 
     /// What `{keeps ...}` lists, in a text with `{needs ...}`.
-    std::optional<std::vector<std::string>> keeps() && { return std::move(keeps_); }
+    std::optional<std::vector<std::string>> keeps() && {
+        return needs_ ? std::optional(std::move(keeps_)) : std::nullopt;
+    }
 
     std::string fill(std::string_view text) {
-        for (std::string_view const line : parts_of(text, "\n"))
+        for (std::string_view const part : parts_of(text, "\n")) {
+            std::string const line = switched(part);
             if (line.starts_with("{"))
                 take_mark(line);
             else
                 block_.append(line).append("\n");
+        }
         flush();
         result_.pop_back(); // what follows the last line's end is no line
         return std::move(result_);
@@ -173,7 +229,7 @@ private:
     void take_mark(std::string_view line) {
         flush();
         constexpr std::string_view if_mark = "{if ", each_mark = "{each ", needs_mark = "{needs ",
-                                   keeps_mark = "{keeps ";
+                                   keeps_mark = "{keeps ", switch_mark = "{switch ";
         if (line.ends_with('\r'))
             line.remove_suffix(1);
         repeats_ = {std::string()};
@@ -183,15 +239,18 @@ private:
         if (line == "{unstack}")
             return add_made(unstacked(source_, most_names_),
                             "tensors that hold all layers or experts");
-        bool const is_known = line == "{end}" || line.starts_with(if_mark) ||
-                              line.starts_with(keeps_mark) ||
-                              (line.starts_with(needs_mark) && line.find(" -> ") != line.npos) ||
-                              (line.starts_with(each_mark) && line.find(" of ") != line.npos);
+        bool const has_arrow = line.find(" -> ") != line.npos;
+        bool const is_known =
+            line == "{end}" || line.starts_with(if_mark) || line.starts_with(keeps_mark) ||
+            (line.starts_with(switch_mark) && has_arrow && line.find(": ") != line.npos) ||
+            (line.starts_with(needs_mark) && has_arrow) ||
+            (line.starts_with(each_mark) && line.find(" of ") != line.npos);
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
                  "' is no mark; there are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if KEY, "
                  "KEY}, {each NAME of KEY "
-                 "without KEY}, {end}, {stack} and {unstack}, each on a line of its own");
+                 "without KEY}, {end}, {switch NAME: OLD -> NEW}, {stack} and {unstack}, each on a "
+                 "line of its own");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))
             begin_if(filled(line.substr(if_mark.size()), {}, values_));
@@ -199,8 +258,32 @@ private:
             check_needed(line.substr(needs_mark.size()));
         else if (line.starts_with(keeps_mark))
             add_kept(line.substr(keeps_mark.size()));
+        else if (line.starts_with(switch_mark))
+            add_switch(line.substr(switch_mark.size()));
         else if (line.starts_with(each_mark))
             begin_each(line.substr(each_mark.size()));
+    }
+
+    /// A switch is on if `--set NAME=1` says so, or, if nothing is said, if the source has a key
+    /// with the new text.
+    void add_switch(std::string_view line) {
+        std::size_t const colon = line.find(": "), arrow = line.find(" -> ");
+        std::string const old(line.substr(colon + 2, arrow - colon - 2));
+        std::string const renamed(line.substr(arrow + 4));
+        bool const is_in_source = std::ranges::any_of(source_, [&](catalog_entry const& entry) {
+            return entry.key.find(renamed) != entry.key.npos;
+        });
+        if (values_.is_on(std::string(line.substr(0, colon))).value_or(is_in_source))
+            switches_.emplace_back(old, renamed);
+    }
+
+    /// A line with the texts of the switches that are on.
+    std::string switched(std::string_view line) const {
+        std::string text(line);
+        for (auto const& [old, renamed] : switches_)
+            for (std::size_t at = 0; (at = text.find(old, at)) != text.npos; at += renamed.size())
+                text.replace(at, old.size(), renamed);
+        return text;
     }
 
     bool has_one(std::vector<std::string_view> const& keys) const {
@@ -209,7 +292,7 @@ private:
 
     void add_kept(std::string_view line) {
         for (std::string_view const pattern : parts_of(line, ", "))
-            keeps_->emplace_back(pattern);
+            keeps_.emplace_back(pattern);
     }
 
     /// Adds statements that are made of the source.
@@ -247,7 +330,7 @@ private:
     }
 
     void check_needed(std::string_view line) {
-        keeps_.emplace();
+        needs_ = true;
         auto const sides = parts_of(line, " -> ");
         std::string_view const needed = sides[is_backwards_], other = sides[!is_backwards_];
         if (has(needed))
@@ -291,7 +374,9 @@ private:
     catalog const& source_;
     program_values& values_;
     std::string result_, block_, name_;
-    std::optional<std::vector<std::string>> keeps_;
+    std::vector<std::string> keeps_;
+    bool needs_ = false;                                        ///< the text has `{needs ...}`
+    std::vector<std::pair<std::string, std::string>> switches_; ///< old and new texts
     std::vector<std::string> repeats_ = {std::string()};
 };
 
@@ -313,6 +398,10 @@ program_source read_program_text(job_files const& files, catalog const& source) 
         fail(errc::usage, files.program, ": --set ", files.settings.front(),
              " is for programs with gaps, as those of reshard programs, which begin with '",
              program_line, "'");
+    std::size_t const first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    bool const may_be_config = first < text.size() && (text[first] == '{' || text[first] == '[');
+    if (!has_gaps && may_be_config)
+        return {.text = aoa::parse(text, files.program).source_text(), .note = {}};
     if (!has_gaps)
         return {.text = text, .note = {}};
     program_values values(files);

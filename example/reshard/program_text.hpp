@@ -15,7 +15,11 @@
 ///
 /// A text that begins as those of the tool do (`#! program`) may have gaps:
 ///
-/// - `{num_hidden_layers}`: a value, of `--set` or of the `config.json` beside the source.
+/// - `{num_hidden_layers}`, `{text_config.hidden_size}`: a value, of `--set` or of the
+///   `config.json` beside the source, where a name before a dot is that of an object.
+/// - `{switch NAME: OLD -> NEW}`: in all lines below, OLD is NEW if `--set NAME=1` says so, or if
+///   a key of the source has NEW in it and `--set NAME=0` is not given. A line `#! switch NAME:
+///   description` lists it.
 /// - `{if KEY, KEY}` up to `{end}`: lines for sources that have one of these tensors.
 /// - `{each NAME of KEY, KEY without KEY}` up to `{end}`: lines for each number that stands in the
 ///   place of `{NAME}` in one of these keys, and in that of none behind `without`.

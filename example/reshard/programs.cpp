@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace tool {
 
@@ -20,9 +21,22 @@ using namespace reshard;
 
 /// What one program is.
 boost::json::object json_of(stock_program const& one) {
+    boost::json::array switches;
+    for (program_switch const& each : one.switches)
+        switches.push_back(
+            {{"name", json_text(each.name)}, {"description", json_text(each.description)}});
     return {{"name", json_text(one.name)},
             {"description", json_text(one.description)},
-            {"backwards", one.is_backwards}};
+            {"backwards", one.is_backwards},
+            {"switches", std::move(switches)}};
+}
+
+/// `  --set NAME=1: description`, a line for each switch.
+std::string switches_text(stock_program const& one) {
+    std::string text;
+    for (program_switch const& each : one.switches)
+        text.append("  --set ").append(each.name).append("=1: ").append(each.description) += "\n";
+    return text;
 }
 
 outcome list_programs(bool as_json) {
@@ -35,9 +49,11 @@ outcome list_programs(bool as_json) {
     if (as_json)
         return json_outcome(list);
     std::string text;
-    for (stock_program const& one : stock_programs())
+    for (stock_program const& one : stock_programs()) {
         text.append(one.name).append(width - one.name.size() + 2, ' ').append(one.description) +=
             "\n";
+        text += switches_text(one);
+    }
     return {text};
 }
 
@@ -78,6 +94,7 @@ void add_programs(CLI::App& app, invocation& chosen) {
         add_path(*command, chosen, "--source", files->source,
                  "A checkpoint or a layout file: print what the program is for it");
     source->needs(which);
+    add_compatible(*command, files->reading);
     add_settings(*command, *files)->needs(source);
     command->callback([files, name, &chosen] {
         files->program = "@" + *name;

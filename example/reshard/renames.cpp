@@ -6,21 +6,14 @@
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/format/names/variable_names.hpp>
-#include <reshard/format/text_file.hpp>
 #include <reshard/layout/key_pattern.hpp>
-
-#include <boost/json/parse.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tool {
@@ -28,11 +21,6 @@ namespace tool {
 using namespace reshard;
 
 namespace {
-
-/// A statement on names as the command line has them, with `$LAYER_ID` where a number stands.
-std::string statement_of(std::string_view from, std::string_view to) {
-    return detail::words("\"", from, "\" -> \"", to, "\"\n");
-}
 
 /// A key as a statement names it, whatever its characters are.
 ///
@@ -51,152 +39,12 @@ std::string literal_statement(std::string const& from, std::string const& to,
     return detail::words(literal(from, where), " -> ", literal(to, where), ending, "\n");
 }
 
-bool is_file(std::string const& rename) {
-    return rename.ends_with(".json") && rename.find('=') == rename.npos;
-}
-
-/// An old name, and the new one.
-using rename_pair = std::pair<std::string, std::string>;
-
-/// Refuses a name that could end the text of a statement.
-void check_quotable(std::string const& name, std::string const& where) {
-    if (name.empty() || name == "_" || name.find_first_of("\"\n\r") != name.npos)
-        fail(errc::usage, where, ": '", name,
-             "' is no name that can be renamed; rename it in a program");
-}
-
-/// Refuses renames that depend on one another, since they are done one after the other, and one to
-/// the name of what is there. Of those with `$LAYER_ID` the program warns.
-void check_independent(std::vector<rename_pair> const& all,
-                       std::set<std::string, std::less<>> const& keys) {
-    std::map<std::string_view, rename_pair const*> by_old, by_new;
-    for (rename_pair const& one : all)
-        if (auto const [other, is_new] = by_old.emplace(one.first, &one); !is_new)
-            fail(errc::usage, "--rename: '", one.first, "' is to become '", other->second->second,
-                 "', and '", one.second, "' as well");
-    auto const check = [](rename_pair const& one, rename_pair const* other, char const* how) {
-        if (other != &one)
-            fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second, how,
-                 other->first,
-                 "'; give renames that do not meet, or a program with names in between");
-    };
-    for (rename_pair const& one : all) {
-        check(one, by_new.emplace(one.second, &one).first->second, "', and so is '");
-        if (auto const renamed = by_old.find(one.second); renamed != by_old.end())
-            check(one, renamed->second, "', which is renamed too: '");
-        if (one.first != one.second && keys.contains(one.second))
-            fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second,
-                 "', and the source has that as well; leave one of them out (--without)");
-    }
-}
-
-/// The pairs of a file `{FROM: TO}`.
-std::vector<rename_pair> pairs_of_file(std::string const& path) {
-    boost::system::error_code failure;
-    boost::json::value const document = boost::json::parse(detail::read_text_file(path), failure);
-    boost::json::object const* const pairs = document.if_object();
-    if (failure || !pairs)
-        fail(errc::corrupt_file, path, ": is not a JSON object of names by names");
-    std::vector<rename_pair> all;
-    for (auto const& [from, to] : *pairs) {
-        if (!to.is_string())
-            fail(errc::corrupt_file, path, ": '", std::string_view(from.data(), from.size()),
-                 "' is not renamed to a text");
-        all.emplace_back(std::string(from.data(), from.size()),
-                         std::string(to.get_string().data(), to.get_string().size()));
-        check_quotable(all.back().first, path);
-        check_quotable(all.back().second, path);
-    }
-    return all;
-}
-
-std::vector<rename_pair> pairs_of(std::string const& rename) {
-    if (is_file(rename))
-        return pairs_of_file(rename);
-    std::size_t const sign = rename.find('=');
-    return {{rename.substr(0, sign), rename.substr(sign + 1)}};
-}
-
-constexpr std::string_view anything = "**";
 constexpr std::string_view no_cast = "keep";
 
-/// A name with `**` in it: what is before and behind.
-struct name_around {
-    std::string_view before;
-    std::string_view behind;
-};
-
-/// \throws error with errc::usage where `**` does not stand once
-name_around around_anything(std::string_view name, rename_pair const& rename) {
-    std::size_t const place = name.find(anything);
-    if (place == name.npos || name.find('*', place + anything.size()) != name.npos)
-        fail(errc::usage, "--rename: '", rename.first, "' is to become '", rename.second,
-             "'; ** stands once on each side, for the same text");
-    return {name.substr(0, place), name.substr(place + anything.size())};
-}
-
-bool is_around(std::string_view key, name_around const& text) {
-    return key.size() >= text.before.size() + text.behind.size() && key.starts_with(text.before) &&
-           key.ends_with(text.behind);
-}
-
-/// What state the tensors of a source have, by its conventions.
-using state_kinds = std::vector<aoa::state_suffix>;
-
-state_kinds states_in(catalog const& source) {
-    return aoa::detail::with_conventions(aoa::default_state_suffixes(), source, nullptr);
-}
-
-/// Adds a rename for each key of the source that has the form of one with `**`, and that no other
-/// renames.
-void add_renames_of_pattern(std::vector<rename_pair>& all, rename_pair const& rename,
-                            std::set<std::string, std::less<>> const& keys,
-                            state_kinds const& states) {
-    auto const from = around_anything(rename.first, rename);
-    auto const to = around_anything(rename.second, rename);
-    std::set<std::string_view> known;
-    for (rename_pair const& other : all)
-        known.insert(other.first);
-    std::vector<rename_pair> added;
-    bool has_matched = false;
-    for (std::string_view const key : keys) {
-        if (!is_around(key, from))
-            continue;
-        has_matched = true;
-        std::string_view const same =
-            key.substr(from.before.size(), key.size() - from.before.size() - from.behind.size());
-        std::string renamed = detail::words(to.before, same, to.behind);
-        auto const is_renamed = [&](std::string_view parameter, aoa::state_suffix const&) {
-            return keys.contains(parameter) && is_around(parameter, from);
-        };
-        bool const follows = aoa::detail::any_parameter(key, states, is_renamed);
-        if (!known.contains(key) && renamed != key && !follows)
-            added.emplace_back(key, std::move(renamed));
-    }
-    if (!has_matched)
-        fail(errc::unknown_key, "--rename: no key of the source matches '", rename.first, "'");
-    std::ranges::move(added, std::back_inserter(all));
-}
-
-/// All renames, those with `**` last: what names a key counts before what matches it.
-std::vector<rename_pair> all_renames(std::vector<std::string> const& texts,
-                                     std::set<std::string, std::less<>> const& keys,
-                                     state_kinds const& states) {
-    std::vector<rename_pair> all, of_patterns;
-    for (std::string const& text : texts)
-        for (rename_pair& rename : pairs_of(text))
-            (rename.first.find(anything) == rename.first.npos ? all : of_patterns)
-                .push_back(std::move(rename));
-    for (rename_pair const& rename : of_patterns)
-        add_renames_of_pattern(all, rename, keys, states);
-    return all;
-}
-
-/// `PATTERN=DTYPE`, and whether a tensor matched.
+/// `PATTERN=DTYPE`.
 struct cast_pattern {
-    key_pattern pattern;
-    std::optional<data_type> dtype; ///< nothing: it stays what it is
-    bool has_matched = false;
+    detail::given_pattern pattern;
+    std::optional<data_type> dtype; ///< std::nullopt: it stays what it is
 };
 
 bool is_floating(data_type dtype) {
@@ -207,7 +55,8 @@ bool is_floating(data_type dtype) {
 /// \pre `complaint_about_cast(text)` is empty
 cast_pattern cast_of(std::string const& text) {
     std::size_t const sign = text.rfind('=');
-    return {key_pattern(text.substr(0, sign)), data_type_from_name(text.substr(sign + 1))};
+    return {detail::given_pattern(text.substr(0, sign)),
+            data_type_from_name(text.substr(sign + 1))};
 }
 
 /// The last pattern that matches a tensor of floating point, or null.
@@ -215,32 +64,47 @@ cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& 
     cast_pattern* last = nullptr;
     if (is_floating(entry.dtype))
         for (cast_pattern& cast : casts)
-            if (cast.pattern.matches(entry.key)) {
-                cast.has_matched = true;
+            if (cast.pattern.matches(entry.key))
                 last = &cast;
-            }
     return last;
 }
 
 } // namespace
 
+std::vector<aoa::state_suffix> states_in(catalog const& tensors) {
+    return aoa::detail::with_conventions(aoa::default_state_suffixes(), tensors, nullptr);
+}
+
 bool has_renames(job_files const& files) { return files.program == renames_program; }
+
+bool has_renames_beside(job_files const& files) {
+    return !files.renames.empty() && !has_renames(files);
+}
+
+key_set keys_of(catalog const& tensors, job_files const& files) {
+    key_set keys(files.objects.begin(), files.objects.end());
+    for (catalog_entry const& entry : tensors)
+        keys.insert(entry.key);
+    return keys;
+}
+
+std::map<std::string, std::string> object_renames(job_files const& files) {
+    rename_rules const rules(files.renames);
+    std::map<std::string, std::string> renames;
+    for (std::string const& key : files.objects)
+        if (auto const renamed = rules.rename(key); renamed && *renamed != key)
+            renames.emplace(key, *renamed);
+    return renames;
+}
 
 program_source program_of_renames(job_files const& files, catalog const& source,
                                   std::vector<std::string> const& wanted) {
     program_source program;
-    std::set<std::string, std::less<>> keys(files.objects.begin(), files.objects.end());
-    for (catalog_entry const& entry : source)
-        keys.insert(entry.key);
-    std::vector<rename_pair> const renames = all_renames(files.renames, keys, states_in(source));
-    check_independent(renames, keys);
-    for (auto const& [from, to] : renames)
-        if (source.find(from))
+    program.object_names = object_renames(files);
+    for (auto const& [from, to] :
+         rename_rules(files.renames).pairs(keys_of(source, files), states_in(source), "the source"))
+        if (source.find(from) || !program.object_names.contains(from))
             program.text += literal_statement(from, to, "--rename");
-        else if (keys.contains(from))
-            program.object_names.emplace(from, to);
-        else
-            program.text += statement_of(from, to);
     std::vector<std::string> lacking = wanted;
     for (std::string const& name : files.names) {
         auto const renamed = model::renamed_by(model::find_name_table(name), lacking, source);
@@ -262,7 +126,7 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
     for (std::string const& text : files.casts)
         casts.push_back(cast_of(text));
     std::string text;
-    state_kinds const states = states_in(yielded);
+    auto const states = states_in(yielded);
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
         auto const keeps_type = [&](std::string_view key, aoa::state_suffix const& state) {
@@ -279,7 +143,7 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
                                   detail::words(", dtype=\"", name(*last->dtype), "\""));
     }
     for (cast_pattern const& cast : casts)
-        if (!cast.has_matched)
+        if (cast.pattern.is_missed())
             fail(errc::unknown_key, "--cast: no tensor of floating point that is written matches '",
                  cast.pattern.text(), "'");
     return text;
@@ -297,7 +161,7 @@ std::string complaint_about_rename(std::string const& text) {
     std::size_t const sign = text.find('=');
     bool const is_pair =
         sign != text.npos && sign > 0 && sign + 1 < text.size() && text.find('"') == text.npos;
-    return is_pair || is_file(text)
+    return is_pair || is_rename_file(text)
                ? ""
                : "'" + text +
                      "' is no two names and no file of names; write old=new, or names.json";

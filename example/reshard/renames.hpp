@@ -4,14 +4,16 @@
 #define RESHARD_TOOL_RENAMES_HPP
 
 #include "job.hpp"
+#include "rename_rules.hpp"
 
 #include <reshard/layout/catalog.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
 /// \file
-/// Programs of renames alone, which `--names` and `--rename` stand for.
+/// `--names`, `--rename` and `--cast`: programs of renames alone, and what goes beside a program.
 
 namespace tool {
 
@@ -20,6 +22,18 @@ inline constexpr std::string_view renames_program = "--names, --rename and --cas
 
 /// Whether a job has such a program.
 bool has_renames(job_files const& files);
+
+/// Whether a job has `--rename` beside a program.
+bool has_renames_beside(job_files const& files);
+
+/// The keys of tensors and of the source's values that are no tensors.
+key_set keys_of(reshard::catalog const& tensors, job_files const& files);
+
+/// The kinds of state that tensors have, by endings and by the conventions of their keys.
+std::vector<reshard::aoa::state_suffix> states_in(reshard::catalog const& tensors);
+
+/// What `--rename` makes of the source's values that are no tensors: new names by old ones.
+std::map<std::string, std::string> object_renames(job_files const& files);
 
 /// The statements of `--cast` for tensors that a program yields: of those of floating point, each
 /// gets the data type of the last pattern that matches it, or keeps its own.

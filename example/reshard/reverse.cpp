@@ -42,7 +42,7 @@ json::array json_of(std::vector<reported> const& reports) {
 outcome reverse(job_files const& files, bool unfolded, bool as_json) {
     source_spec const source = read_source(files.source, files.reading);
     catalog const from = catalog_of(source.held);
-    job const all = make_sound_job(source.held, files);
+    job const all = make_sound_job(source, files);
     catalog const* const wanted = all.wanted ? &*all.wanted : nullptr;
     aoa::reversal const back = reverse_program(all.code(), from, wanted, files);
     if (back.first_error)
@@ -71,7 +71,7 @@ void add_reverse_command(CLI::App& app, invocation& chosen) {
         app, chosen, "reverse", "Print the program that goes back from what a program makes",
         "  reshard reverse --program fuse.aoa --source model\n"
         "  reshard reverse --program fuse.aoa --source model --target fused --allow-rounding");
-    add_program(*command, *files)->required();
+    add_required_program(*command, *files);
     add_source(*command, chosen, *files);
     add_target(*command, chosen, *files);
     add_reversing(*command, *files);

@@ -2,6 +2,8 @@
 
 #include "spec.hpp"
 
+#include <reshard/format/hf_index.hpp>
+
 namespace tool {
 
 using namespace reshard;
@@ -10,7 +12,8 @@ namespace {
 
 bool is_layout(std::filesystem::path const& path) {
     std::error_code ec;
-    return std::filesystem::is_regular_file(path, ec) && path.extension() == ".json";
+    return std::filesystem::is_regular_file(path, ec) && path.extension() == ".json" &&
+           detail::ending_in_index(path.filename().string()).empty();
 }
 
 /// Refuses a file that is neither, before anybody calls it a bad checkpoint.
@@ -55,10 +58,10 @@ std::vector<std::string> object_keys(checkpoint_metadata const& source) {
     return keys;
 }
 
-detail::layout_file read_target(std::string const& path) {
+detail::layout_file read_target(std::string const& path, detail::safetensors_mode mode) {
     if (is_layout(path))
         return detail::read_layout_file(path);
-    detail::layout_table table = detail::table_of(layout_of(read_checkpoint(path)));
+    detail::layout_table table = detail::table_of(layout_of(read_checkpoint(path, {.mode = mode})));
     table.file = path;
     return table;
 }

@@ -11,24 +11,36 @@ namespace tool {
 
 namespace {
 
-/// Adds what a line names, where it names a program.
-void add_named(std::vector<stock_program>& all, std::string_view line, std::string_view text) {
-    for (std::string_view const begin : {program_line, backwards_line}) {
-        std::size_t const colon = line.find(": ");
-        if (line.starts_with(begin) && colon != line.npos)
-            all.push_back({line.substr(begin.size(), colon - begin.size()), line.substr(colon + 2),
-                           text, begin == backwards_line});
+/// The name and the description of a line that begins so; both empty for any other line.
+program_switch named_by(std::string_view line, std::string_view begin) {
+    std::size_t const colon = line.find(": ");
+    if (!line.starts_with(begin) || colon == line.npos)
+        return {};
+    return {line.substr(begin.size(), colon - begin.size()), line.substr(colon + 2)};
+}
+
+/// Adds the programs that a text names, with its switches.
+void add_named(std::vector<stock_program>& all, std::string_view text) {
+    std::vector<program_switch> switches;
+    std::size_t const first = all.size();
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t const end = std::min(text.find('\n', at), text.size());
+        std::string_view const line = text.substr(at, end - at);
+        for (std::string_view const begin : {program_line, backwards_line})
+            if (auto const [name, description] = named_by(line, begin); !name.empty())
+                all.push_back({name, description, text, begin == backwards_line});
+        if (program_switch const one = named_by(line, switch_line); !one.name.empty())
+            switches.push_back(one);
+        at = end + 1;
     }
+    for (std::size_t i = first; i < all.size(); ++i)
+        all[i].switches = switches;
 }
 
 std::vector<stock_program> read_names() {
     std::vector<stock_program> all;
     for (std::string_view const text : stock_texts)
-        for (std::size_t at = 0; at < text.size();) {
-            std::size_t const end = std::min(text.find('\n', at), text.size());
-            add_named(all, text.substr(at, end - at), text);
-            at = end + 1;
-        }
+        add_named(all, text);
     std::ranges::sort(all, {}, &stock_program::name);
     return all;
 }

@@ -12,12 +12,19 @@
 
 namespace tool {
 
+/// What `--set NAME=1` changes.
+struct program_switch {
+    std::string_view name;
+    std::string_view description;
+};
+
 /// A text, and what one of its names stands for.
 struct stock_program {
     std::string_view name; ///< `llama-hf-to-megatron`
     std::string_view description;
     std::string_view text;
     bool is_backwards = false; ///< the text is written in the other direction
+    std::vector<program_switch> switches = {};
 };
 
 /// All of them, ordered by name.
@@ -27,8 +34,10 @@ std::vector<stock_program> const& stock_programs();
 stock_program const& find_stock_program(std::string_view name);
 
 /// What begins the lines in which a text says its names: `#! program NAME: description` for the
-/// direction in which it is written, `#! backwards NAME: description` for the other one.
-inline constexpr std::string_view program_line = "#! program ", backwards_line = "#! backwards ";
+/// direction in which it is written, `#! backwards NAME: description` for the other one; `#! switch
+/// NAME: description` for a switch of all its programs.
+inline constexpr std::string_view program_line = "#! program ", backwards_line = "#! backwards ",
+                                  switch_line = "#! switch ";
 
 /// The texts, which the build makes of the files in `example/programs`.
 extern std::vector<std::string_view> const stock_texts;

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(random_layouts_become_each_other_and_hugging_face_and_come_
             auto const path = [&](char const* name) {
                 return directory / (std::to_string(seed) + name);
             };
-            auto const tensors = random_tensors(seed);
+            auto const tensors = random_model(seed);
             held ends = mine(random_layout(tensors, world().size(), seed + 1000));
             save(world(), ends.tensors(), path("a"));
             auto const a = open_checkpoint(world(), path("a"));

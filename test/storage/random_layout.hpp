@@ -49,6 +49,15 @@ inline std::vector<shard_descriptor> random_tensors(unsigned seed) {
     return tensors;
 }
 
+/// The same for whole files of safetensors, which have no elements of 6 bits.
+inline std::vector<shard_descriptor> random_model(unsigned seed) {
+    auto tensors = random_tensors(seed);
+    for (shard_descriptor& one : tensors)
+        if (bits(one.dtype) == 6)
+            one.dtype = data_type::f4;
+    return tensors;
+}
+
 /// Cuts tensors among ranks: uneven boxes, grids, flat ranges, replicas, empty shards, several a rank.
 class random_cutter {
 public:

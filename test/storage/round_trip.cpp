@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(random_layouts_become_hugging_face_models) {
     shared_directory const directory;
     for (unsigned seed = 101; seed <= 100 + test::trials(30, 4); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
-            auto const tensors = random_tensors(seed);
+            auto const tensors = random_model(seed);
             auto const path = directory / std::to_string(seed);
             held source = mine(random_layout(tensors, world().size(), seed + 1000));
             held target = mine(random_layout(tensors, world().size(), seed + 2000));

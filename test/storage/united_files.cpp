@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(random_layouts_are_loaded_from_machines_with_some_files_eac
     for (unsigned seed = 1; seed <= test::trials(20, 6); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             machines const all;
-            auto const tensors = random_tensors(seed);
+            auto const tensors = random_model(seed);
             held source = random_part(tensors, seed + 1000);
             save(world(), source.tensors(), all.shared(),
                  {.form = seed % 2 == 0 ? save_form::sharded : save_form::huggingface,

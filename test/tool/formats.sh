@@ -61,7 +61,7 @@ PYTHON
 refuses 3 "random_state.pt: byte [0-9]+ names 'numpy.random._pickle.__randomstate_ctor', which is none of" \
     convert "$formats/torch/torch-2.15/random_state.pt" out/random --no-objects
 
-# In the formats of torch tensors are in their global order: shards are no parts that were interleaved.
+# In the formats of torch tensors are in their global order: shards are no parts that were interleaved, unless a note says so.
 python3 - <<'PYTHON'
 import json, struct
 def write(path, tensors):
@@ -80,8 +80,8 @@ echo 'gate, up -> w, fused_ffn, axis=0' >fuse.aoa
 succeeds 1 convert fc1.safetensors fc1 --to megatron_torch_dist --layout tp2.json
 succeeds 1 convert fc1 apart --program apart.aoa
 succeeds 1 diff --data apart halves.safetensors
-refuses 3 "'w' is interleaved in 2 parts, and torch_dcp has tensors in their global order" \
-    convert halves.safetensors out/w --program fuse.aoa --to torch_dcp --layout tp2.json
+refuses 3 "'w' is interleaved in 2 parts, and megatron_torch_dist has tensors in their global order" \
+    convert halves.safetensors out/w --program fuse.aoa --to megatron_torch_dist --layout tp2.json
 succeeds 1 convert halves.safetensors whole --program fuse.aoa --to torch_dcp
 succeeds 1 diff --data whole fc1.safetensors
 refuses 2 "foo.gguf: is the name of a file, and a directory is written" convert fc1.safetensors out/foo.gguf

@@ -42,14 +42,61 @@ file others "{\"m.0.q\": $tensor}, \"m.1.q\": $tensor, \"base\": 20}}"
 # shellcheck disable=SC2016 # a placeholder of AOA
 succeeds 1 convert layers renamed --rename 'l.$LAYER_ID.q=m.$LAYER_ID.q'
 succeeds 1 diff others renamed --data
-refuses 3 "unknown.*'x'" convert held out/x --rename x=y
+refuses 3 "^--rename: no key of the source matches 'x'" convert held out/x --rename x=y
+
+# Beside a program: before it, and with --reverse after it.
+file prefixed "{\"m.0.q\": {\"dtype\": \"F32\", \"shape\": [4, 6]}, \"m.0.k\": {\"dtype\": \"F32\", \"shape\": [4, 6], \"base\": 40},
+    \"m.0.q.moment1_0\": {\"dtype\": \"F32\", \"shape\": [4, 6], \"base\": 80}, \"rest\": $tensor, \"base\": 130}}"
+# shellcheck disable=SC2016 # placeholders of AOA
+printf '%s\n' 'layers.$LAYER_ID.q^T -> l.$LAYER_ID.q' 'layers.$LAYER_ID.k -> l.$LAYER_ID.k, l.$LAYER_ID.j, axis=0' >turn.aoa
+succeeds 1 convert prefixed plain --rename 'm.**=layers.**'
+succeeds 1 convert plain in_two_steps --program turn.aoa
+for ranks in 1 3; do
+    succeeds "$ranks" convert prefixed "beside$ranks" --program turn.aoa --rename 'm.**=layers.**' --strict-warnings
+    succeeds 1 diff in_two_steps "beside$ranks" --data
+    succeeds "$ranks" convert in_two_steps "behind$ranks" --program turn.aoa --reverse --rename 'layers.**=m.**' --strict-warnings
+    succeeds 1 diff prefixed "behind$ranks" --data
+    succeeds "$ranks" convert in_two_steps "laid$ranks" --program turn.aoa --reverse --rename 'layers.**=m.**' --layout prefixed
+    succeeds 1 diff prefixed "laid$ranks" --data
+done
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "l.**", "shard": {"tp": 0}}, {"match": "**"}]}' >beside.json
+succeeds 3 convert prefixed cut --program turn.aoa --rename 'm.**=layers.**' --layout beside.json --cast 'l.*.j=float64'
+succeeds 1 inspect cut --json
+expects output '[(k, t["dtype"], len(t["shards"])) for k, t in d["tensors"].items() if k in ("l.0.j", "l.0.q")]' "[('l.0.j', 'F64', 2), ('l.0.q', 'F32', 2)]"
+# The shards of the source count, whatever the names: fused macros see them.
+# shellcheck disable=SC2016 # placeholders of AOA
+echo 'l.$LAYER_ID.k, l.$LAYER_ID.j -> l.$LAYER_ID.both, fused_ffn, axis=0' >fuse.aoa
+succeeds 1 convert in_two_steps fused_plain --program fuse.aoa --layout beside.json --only '**.k' --only '**.j'
+succeeds 1 convert in_two_steps other_names --rename 'l.**=x.**'
+succeeds 1 convert other_names fused_renamed --program fuse.aoa --layout beside.json --only '**.k' --only '**.j' --rename 'x.**=l.**'
+succeeds 1 diff fused_plain fused_renamed --data
+# The first that matches a key counts: no tensor becomes two.
+# shellcheck disable=SC2016 # a placeholder of AOA
+succeeds 1 convert prefixed first --rename 'm.$L.q=net.$L.q' --rename 'm.**=net2.**'
+succeeds 1 inspect first --json
+expects output "sorted(d['tensors']), d.get('aliases', {})" "(['net.0.q', 'net.0.q.moment1_0', 'net2.0.k', 'rest'], {})"
+for command in check expand reverse; do
+    succeeds 1 "$command" --source prefixed --program turn.aoa --rename 'm.**=layers.**'
+done
+cp output back.aoa
+succeeds 1 convert in_two_steps reversed --program back.aoa
+succeeds 1 diff prefixed reversed --data
+succeeds 1 explain --key l.0.q --source prefixed --program turn.aoa --rename 'm.**=layers.**'
+grep -q "is 'm.0.q'" output || report "explain does not show the stored name"
+refuses 3 "^--rename: no key of what the program makes matches 'm.\*\*'" convert in_two_steps out/x --program turn.aoa --reverse --rename 'm.**=layers.**'
+# Keys of a program for one kind of model have to be known by the new names.
+printf '%s\n' '#! program turn: a test' '{keeps rest}' '{needs layers.0.q -> l.0.q}' >kinds.aoa
+cat turn.aoa >>kinds.aoa
+succeeds 1 convert prefixed known --program kinds.aoa --rename 'm.**=layers.**'
+succeeds 1 diff in_two_steps known --data
+refuses 3 "knows 1 tensor of this one not: 'other'" convert prefixed out/x --program kinds.aoa --rename 'm.**=layers.**' --rename rest=other
 
 echo '{"a": 1}' >numbers.json
 refuses 3 "^numbers.json: 'a' is not renamed to a text" convert held out/x --rename numbers.json
 refuses 2 "there is no table of names 'seperators' \(did you mean 'separators'\?\); the tables are master-weights, slices" \
     convert held out/x --layout wanted --names seperators
 # Renames are done one after the other: those that meet would lose a tensor.
-refuses 2 "'f' is to become 'e', which is renamed too: 'e'" convert held out/x --rename f=e --rename e=g
+refuses 2 "'f' is to become 'a/b', which is renamed too: 'a/b'" convert held out/x --rename f=a/b --rename a/b=g
 refuses 2 "'f' is to become 'g', and so is 'a/b'" convert held out/x --rename a/b=g --rename f=g
 refuses 2 "'x' is no two names and no file of names; write old=new, or names.json" convert held out/x --rename x
 refuses 2 '^reshard: --names is for a target with names, and none is given' convert held out/x --names slices

@@ -196,4 +196,46 @@ for command in "plan --source hf --target one_key.json" "convert hf out/x --layo
     refuses 3 "^one_key.json: 3 keys are available but not wanted: 'l.0.u'" $command --strict raise_all
 done
 
+# Programs as they are pasted: texts that Python has joined, and the JSON of a configuration.
+file pasted/model.safetensors '{"a": {"dtype": "F32", "shape": [2]}, "b": {"dtype": "F32", "shape": [2], "base": 2},
+    "l.0.w": {"dtype": "F32", "shape": [2, 3], "base": 4}, "l.1.w": {"dtype": "F32", "shape": [2, 3], "base": 10}}'
+printf '%s\n' "a, b -> s, axis=0" "s -> s, dtype='float64'" 'l.$LAYER_ID.w^T -> m.$LAYER_ID.w' >plain.aoa
+printf '%s\n' "a, b -> s, axis=0" "s -> s, dtype='float64'"'l.$LAYER_ID.w^T -> m.$LAYER_ID.w' >joined.aoa
+printf '%s\n' '{"aoa_config": {' '  "aoa_statements": [' '    "a, b -> s, axis=0",' "    \"s -> s, dtype='float64'\"," \
+    '    "l.\$LAYER_ID.w^T -> m.\$LAYER_ID.w",' '  ],' '}}' >config.json
+succeeds 1 convert pasted plain --program plain.aoa --strict-warnings
+succeeds 1 convert pasted joined --program joined.aoa
+says errors "warning: joined.aoa:2:24: this statement is on the line of another one, as if a comma was missing in a list of texts; write it on its own line"
+succeeds 1 diff plain joined --data
+refuses 3 '^joined.aoa: 1 warning is refused \(--strict-warnings\)' convert pasted out/x --program joined.aoa --strict-warnings
+succeeds 1 convert pasted configured --program config.json --strict-warnings
+succeeds 1 diff plain configured --data
+succeeds 1 convert pasted cast --program config.json --cast 'm.*.w=float16' --rename 'b=b'
+succeeds 1 inspect cast --json
+expects output '[d["tensors"][k]["dtype"] for k in ("m.0.w", "s")]' "['F16', 'F64']"
+succeeds 1 convert plain returned --program config.json --reverse --like pasted --allow-rounding
+succeeds 1 diff pasted returned --data
+sed 's/s -> s/t -> s/' config.json >wrong.json
+refuses 3 "^wrong.json:4:6: unknown key: 't'" convert pasted out/x --program wrong.json
+echo '{"aoa_statements": ["a -> x"], "aoa_config_reverse": true}' >turned.json
+refuses 3 "^turned.json:1:32: aoa_config_reverse asks to run the program in reverse" convert pasted out/x --program turned.json
+
+# Values of the configuration that are in an object of it.
+echo '{"model_type": "x", "hidden": 7, "text_config": {"size": 3, "kind": "y"}, "vision": {"deep": {"size": 5}}}' >pasted/config.json
+printf '%s\n' '#! program nested: a test' 'l.0.w -> l.0.w, reshape="[{text_config.size}, 2]"' '{keeps **}' >nested.aoa
+succeeds 1 convert pasted nested --program nested.aoa
+says errors "note: nested.aoa: text_config.size=3 is taken from pasted/config.json"
+sed 's/text_config.size/size/' nested.aoa >short.aoa
+succeeds 1 convert pasted short --program short.aoa
+succeeds 1 diff nested short --data
+for wrong in "other.size:, which has 'text_config.size', 'vision.deep.size'; give it with --set other.size=NUMBER" \
+    "vision.deep.siz: \(did you mean 'vision.deep.size'\?\)" "none:, which has 'hidden', 'text_config.size', 'vision.deep.size'" ; do
+    sed "s/text_config.size/${wrong%%:*}/" nested.aoa >missing.aoa
+    refuses 2 "^missing.aoa: the value of {${wrong%%:*}} is not known: pasted/config.json does not have it${wrong#*:}" convert pasted out/x --program missing.aoa
+done
+succeeds 1 convert pasted given --program missing.aoa --set none=3
+succeeds 1 diff nested given --data
+rm pasted/config.json
+refuses 2 "pasted/config.json is missing or is not JSON; give it with --set" convert pasted out/x --program nested.aoa
+
 conclude

@@ -88,6 +88,48 @@ expects output '[(p["target_key"], p["source_shape"]) for p in d["pieces"]]' "[(
 succeeds 1 check --source fused_model --target parts.json --program join.aoa --reverse --json
 expects output 'd["keys"]["transformed"], d["keys"]["removed"], d["invertible"]' "(['a', 'b'], ['k'], False)"
 
+# What *, a reshape and a cast made cannot be told from it: a checkpoint like the one that the program read says it, or its
+# headers alone.
+file old.safetensors '{"e.0.w": {"dtype": "F32", "shape": [2, 3]}, "e.1.w": {"dtype": "F32", "shape": [2, 3], "base": 6},
+    "q": {"dtype": "F32", "shape": [4, 6], "base": 20}, "c": {"dtype": "F32", "shape": [4], "base": 50}, "n": {"dtype": "F32", "shape": [3], "base": 60}}'
+succeeds 1 convert old.safetensors old --cast c=float16
+file some.safetensors '{"another": {"dtype": "F32", "shape": [2]}, "c": {"dtype": "F32", "shape": [4]}, "e.0.w": {"dtype": "F32", "shape": [2, 3]},
+    "e.1.w": {"dtype": "F32", "shape": [2, 3]}, "q": {"dtype": "F32", "shape": [4, 6]}}'
+succeeds 1 convert some.safetensors more.safetensors --cast c=float16
+succeeds 1 inspect old --json
+cp output old.json
+head -c "$(($(od -An -tu8 -N8 old/model.safetensors) + 8))" old/model.safetensors >cut.safetensors
+tail -c +9 cut.safetensors >header.json
+mkdir cut_directory && cp cut.safetensors cut_directory/model.safetensors
+echo 'e.*.w -> e.all, axis=0' >star.aoa
+echo 'q -> q3, reshape="[2, 2, 6]"' >reshape.aoa
+echo 'c -> c, dtype="float32"' >cast.aoa
+cat star.aoa reshape.aoa cast.aoa >all.aoa
+give="a target that names .* tensors like those that .* read \\(--like OLD\\)"
+for lost in "star:1:1: bad macro: '\*' left of '->' refers to keys that the program read, which are unknown; $give" \
+    "reshape:1:10: unsupported: the shape that 'q' has before this reshape is unknown; $give\$" \
+    "cast:1:9: unsupported: the data type that 'c' has before this cast is unknown; $give, or write  src_dtype=\"...\", dst_dtype=\"float32\"\$"; do
+    name=${lost%%:*}
+    succeeds 1 convert old "new_$name" --program "$name.aoa"
+    refuses 3 "^$name.aoa${lost#"$name"}" convert "new_$name" out/x --program "$name.aoa" --reverse
+    succeeds 1 convert "new_$name" "old_$name" --program "$name.aoa" --reverse --like old
+    equal old "old_$name"
+done
+succeeds 1 convert old new --program all.aoa
+for like in old old.json cut.safetensors header.json cut_directory more.safetensors; do
+    succeeds 1 convert new "like_$like" --program all.aoa --reverse --like "$like"
+    equal old "like_$like"
+done
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "q", "shard": {"tp": 0}}, {"match": "**"}]}' >like_rules.json
+succeeds 3 convert new like_rules --program all.aoa --reverse --like old --layout like_rules.json
+equal old like_rules
+succeeds 1 check --source new --program all.aoa --reverse --like old
+succeeds 1 convert old old_x --rename 'e.**=x.**'
+succeeds 1 convert new like_renamed --program all.aoa --reverse --rename 'e.**=x.**' --like old_x
+equal old_x like_renamed
+refuses 2 '^reshard convert: --like requires --reverse' convert new out/x --like old
+refuses 3 "^like_rules.json: .*this layout has rules and no shapes" convert new out/x --program all.aoa --reverse --like like_rules.json
+
 # What cannot be reversed.
 refuses 3 "^join.aoa:4:1: not invertible: 'h' cannot be recovered: this statement removes it \\(--allow-removed\\)" \
     reverse --program join.aoa --source model

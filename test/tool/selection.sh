@@ -76,12 +76,30 @@ refuses 2 "'model.\*\*' is to become 'x'; \*\* stands once on each side, for the
 refuses 2 "stands once on each side" convert "$training" out/x --rename '**.**=**'
 refuses 2 "'model.1.weight' is to become 'x.weight', and so is 'model.0.weight'" \
     convert "$training" out/x --rename model.0.weight=x.weight --rename 'model.1.**=x.**'
-refuses 2 "^two.json: --from, --only and --without are for checkpoints, and this is a layout$" \
+refuses 2 "^two.json: --from, --only, --without and --source-layout are for checkpoints, and this is a layout$" \
     plan --source two.json --target two.json --only x
-# What is named counts before what matches.
-succeeds 1 convert "$training" named --only 'model.**' --rename 'model.**=**' --rename model.1.weight=last
+# The first that matches a key counts, and no tensor becomes two; one that nothing is left for is an error.
+succeeds 1 convert "$training" named --only 'model.**' --rename model.1.weight=last --rename 'model.**=**'
 succeeds 1 inspect named --json
 keys "['0.weight', 'last']"
+succeeds 1 convert "$training" excepted --only 'model.**' --rename model.1.weight=model.1.weight --rename 'model.**=**'
+succeeds 1 inspect excepted --json
+keys "['0.weight', 'model.1.weight']"
+refuses 2 "^--rename: 'model.1.weight' is to become 'last', and earlier ones rename all that it matches, as 'model.1.weight' to '1.weight': the first that matches counts" \
+    convert "$training" out/x --only 'model.**' --rename 'model.**=**' --rename model.1.weight=last
+refuses 2 "'m.\*.q' is to become 'n.\*.q'; write \*\* once on each side" convert "$training" out/x --rename 'm.*.q=n.*.q'
+# shellcheck disable=SC2016 # a placeholder of AOA
+refuses 2 "both sides have to have the same placeholders" convert "$training" out/x --rename 'model.$L.weight=w'
+
+# A pattern that matches nothing is an error, of each option that takes one; with ? at its end it is none.
+# shellcheck disable=SC2016 # a placeholder of AOA
+for option in "--only none.*" "--without none.*" "--rename none.**=x.**" '--rename none.$L=x.$L' "--rename none=x" "--cast none.*=float32"; do
+    # shellcheck disable=SC2086 # words
+    refuses 3 "(no key .*matches|no tensor .* matches) 'none" convert "$training" out/x $option
+    optional=${option%=*} new=${option#"${option%=*}"}
+    # shellcheck disable=SC2086 # words
+    succeeds 1 convert "$training" optional --only 'model.**' $optional?$new --force
+done
 
 # Casts: of floating point alone, the last pattern counts, and what is one tensor stays one.
 python3 - <<'PYTHON'
@@ -146,7 +164,7 @@ same -> same, resize="[5, *]"' >wider.aoa
 succeeds 1 convert "$views" wider --only base --only same --program wider.aoa
 succeeds 1 inspect wider
 grep -q '^same is another name of base$' output || report "names of one tensor that is filled up became two"
-refuses 2 "'base' is to become 'a', and 'b' as well$" convert "$views" out/x --rename base=a --rename base=b
+refuses 2 "'base' is to become 'b', and earlier ones rename all that it matches, as 'base' to 'a'" convert "$views" out/x --rename base=a --rename base=b
 
 # Keys are what they are, with any character.
 python3 - <<'PYTHON'

@@ -99,6 +99,8 @@ rm -rf whole a
 succeeds 1 convert llama whole --source-layout some.json --only a.w
 succeeds 1 convert whole.safetensors a --only a.w
 succeeds 1 diff a whole --data
+described optional 'consolidated.{rank:02}.pth' '' "${rules%]*}, {\"match\": \"x.**?\"}]"
+gives whole.safetensors llama optional
 refuses 3 "llama/consolidated.01.pth \(rank 1\): 'b.w': its shape is \[5, 2\], and that of a lower rank is \[5, 1\]; no rule of some.json matches it" \
     convert llama out/x --source-layout some.json
 

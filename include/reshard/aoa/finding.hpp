@@ -23,7 +23,7 @@ using reshard::detail::severity;
 /// What was found, and where in the program.
 ///
 /// `code` is for programs: of an error, the name of its `errc`; of a warning or note one of
-/// `no_match`, `no_effect`, `unknown_parts`, `fused_axis`, `cut_group`, `plain_concat`,
+/// `no_match`, `no_effect`, `joined`, `unknown_parts`, `fused_axis`, `cut_group`, `plain_concat`,
 /// `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten` and, where all
 /// of a program is checked, `not_used`, `unused` and `rounded`.
 struct finding {

@@ -117,6 +117,13 @@ inline auto const set_value = [](auto& context) {
 inline auto const only_reserved = [](auto& context) {
     x3::_pass(context) = detail::is_reserved(view_of(x3::_attr(context)));
 };
+inline auto const only_joined = [](auto& context) {
+    auto const rest = x3::_where(context);
+    char const* const begin = x3::get<text_begin>(context);
+    std::string_view const before(begin, static_cast<std::size_t>(rest.begin() - begin));
+    x3::_pass(context) =
+        detail::ends_in_quoted_value(before) && detail::begins_with_statement(view_of(rest));
+};
 inline auto const only_macro = [](auto& context) {
     auto const* const word = detail::find_attribute_word(view_of(x3::_attr(context)));
     x3::_pass(context) = word != nullptr && word->value == detail::value_kind::none;
@@ -159,6 +166,7 @@ inline rule<struct left_tag, std::vector<written_name>> const left = "a name";
 inline rule<struct right_tag, std::vector<written_name>> const right = "a name";
 inline rule<struct list_tag, std::vector<attribute>> const attributes = "attributes";
 inline rule<struct statement_rule, written_statement> const one_statement = "a statement";
+inline rule<struct joined_tag> const joined = "a statement on the same line";
 inline rule<struct end_tag> const end_of_statement = "',' or the end of the line";
 inline rule<struct last_tag> const end_of_program = "a statement, as in a -> b";
 inline rule<struct program_tag, std::vector<written_statement>> const whole_program = "a program";
@@ -222,7 +230,8 @@ inline auto const left_def = one_name >> *(comma > one_name);
 inline auto const right_def = one_name >> *((comma >> !attribute_ahead) > next_name);
 inline auto const attributes_def = *(comma > one_attribute);
 inline auto const one_statement_def = (left > arrow > right) >> attributes;
-inline auto const end_of_statement_def = +newline | x3::eoi;
+inline auto const joined_def = x3::no_skip[x3::eps[only_joined]];
+inline auto const end_of_statement_def = joined | +newline | x3::eoi;
 inline auto const end_of_program_def = x3::eoi;
 inline auto const whole_program_def =
     (*newline >> *(one_statement > end_of_statement)) > end_of_program;
@@ -230,7 +239,7 @@ inline auto const whole_program_def =
 BOOST_SPIRIT_DEFINE(blank, newline, number, bound, colon, closing, double_quote, single_quote,
                     arrow, comma, mark, placeholder, star, plain, verbatim, quoted, array,
                     name_body, one_name, next_name, reserved, macro_word, value_ahead, assignment,
-                    attribute_ahead, one_attribute, left, right, attributes, one_statement,
+                    attribute_ahead, one_attribute, left, right, attributes, one_statement, joined,
                     end_of_statement, end_of_program, whole_program)
 /// \}
 

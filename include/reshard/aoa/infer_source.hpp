@@ -21,6 +21,7 @@ namespace reshard::aoa {
 struct known_tensor {
     catalog_entry entry;
     bool is_typed = true;
+    bool is_wanted = true; ///< or made again only if the target has elements of it
 };
 
 /// The tensors that a program reads, and what there is to say of them.
@@ -37,7 +38,8 @@ RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& known);
 /// known of them: these, and what can be told from what becomes of them.
 ///
 /// Operands of a concat of which nothing is known are taken to be of equal size, with a warning
-/// where no fused macro says that they are. What a cast has changed cannot be told.
+/// where no fused macro says that they are. The type before a cast and the shape before a reshape
+/// follow from `known` alone: an error says of which tensor they are lacking.
 ///
 /// \pre        `expanded` is what `expand` gives with `expand_options::reverse`, over `target`
 /// \par Source the reverse mode of AOA (PaddlePaddle flex_checkpoint), which takes every concat for

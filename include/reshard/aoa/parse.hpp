@@ -29,13 +29,18 @@ namespace reshard::aoa {
 /// The program that `text` is. `file` stands in messages.
 ///
 /// One statement a line; `#` begins a comment; a line that ends in `,` or `->`, or inside brackets,
-/// goes on in the next one. A byte order mark before the text does not count.
+/// goes on in the next one. A byte order mark before the text does not count. Directly after the
+/// quoted value of an attribute, names and `->` begin another statement, of which `expand` warns.
+///
+/// A text may also be the JSON of an `aoa_config`: `{"aoa_statements": ["a -> b"]}`, that object as
+/// the member `aoa_config` of another one, or the list alone. The program's text is then that of
+/// the statements, each at its line and column if it has a line to itself.
 ///
 /// \throws     error with errc::syntax, with file, line, column, what was expected and the line
 ///             itself
 /// \throws     error with errc::limit_exceeded when the text has 4 GiB or more
 /// \par Source the grammar of AOA (PaddlePaddle flex_checkpoint), 2.1 and 2.2 of its description;
-///             there two statements may share a line, here a statement ends with its line.
+///             there two statements may share a line, here only as Python's joined texts do.
 ///             Comments, continued lines, quoted names and negative numbers are this library's own
 RESHARD_DECL program parse(std::string_view text, std::string_view file = {});
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_WORDS_HPP
 #define RESHARD_AOA_WORDS_HPP
 
+#include <cstddef>
 #include <string_view>
 
 /// \file
@@ -50,6 +51,7 @@ inline constexpr attribute_word attribute_words[] = {
     {"scales", value_kind::text, false},
     {"blocks", value_kind::text, false},
     {"copy_of", value_kind::text, false},
+    {"fused", value_kind::none, false},
 };
 
 /// The word of that text, or null.
@@ -70,10 +72,37 @@ constexpr bool is_plain_char(char c) {
 
 namespace detail {
 
+/// Whether a text ends with the quoted value of an attribute, as in `dtype="float32"`.
+constexpr bool ends_in_quoted_value(std::string_view text) {
+    if (text.empty() || (text.back() != '"' && text.back() != '\''))
+        return false;
+    std::size_t const open = text.substr(0, text.size() - 1).rfind(text.back());
+    std::string_view const before = text.substr(0, open == text.npos ? 0 : open);
+    std::size_t const last = before.find_last_not_of(" \t");
+    return last != before.npos && before[last] == '=';
+}
+
+/// Whether a line begins with names and `->`.
+constexpr bool begins_with_statement(std::string_view line) {
+    line = line.substr(0, line.find_first_of("\r\n"));
+    std::string_view const names = line.substr(0, line.find("->"));
+    bool const begins_name =
+        !names.empty() &&
+        (is_plain_char(names[0]) || names[0] == '$' || names[0] == '"' || names[0] == '\'') &&
+        names[0] != '.' && (names[0] < '0' || names[0] > '9');
+    return begins_name && names.size() < line.size() && names.find_first_of("=#;") == names.npos;
+}
+
 /// Whether a tensor of that name has to be quoted.
 constexpr bool is_reserved(std::string_view text) {
     attribute_word const* const word = find_attribute_word(text);
     return word != nullptr && word->reserved;
+}
+
+/// Whether a name of that text could be taken for a word after other names.
+constexpr bool may_be_word(std::string_view text) {
+    attribute_word const* const word = find_attribute_word(text);
+    return word != nullptr && (word->reserved || word->value == value_kind::none);
 }
 
 } // namespace detail

@@ -158,7 +158,8 @@ BOOST_AUTO_TEST_CASE(an_index_that_contradicts_its_files_is_refused) {
                index_name + ": 'c' should be in f.safetensors, but is not");
     directory.write(index_name, R"({"weight_map":{"c":"f.safetensors"}})");
     BOOST_TEST(refusal(directory, errc::corrupt_file) ==
-               index_name + ": 'b' is in f.safetensors, but the index does not list it there");
+               index_name + ": 'b' is in f.safetensors, but the index does not list it there; "
+                            "--compatible reads it");
     directory.write("g.safetensors", tensor_file("b", "[2]", 4));
     directory.write(index_name, R"({"weight_map":{"b":"f.safetensors"}})");
     BOOST_TEST(refusal(directory, errc::corrupt_file) == "accepted");
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(an_index_that_contradicts_its_files_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(
-    in_compatible_mode_a_tensor_beside_the_index_is_a_warning_unless_it_stands_twice) {
+    in_compatible_mode_the_index_decides_and_a_tensor_beside_it_is_a_warning_unless_it_is_twice) {
     test::temporary_directory const directory;
     directory.write("f.safetensors", tensor_file("b", "[2]", 4));
     directory.write("g.safetensors",
@@ -185,9 +186,23 @@ BOOST_AUTO_TEST_CASE(
                     file_of(R"({"b":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},)"
                             R"("c":{"dtype":"I16","shape":[2],"data_offsets":[4,8]}})",
                             8));
+    auto const decided = open_checkpoint(directory.path(), options);
+    BOOST_TEST_REQUIRE(decided.tensors.size() == 3u);
+    BOOST_TEST(decided.files[decided.tensors[1].shards.front().file].path.filename() ==
+               "g.safetensors");
+    BOOST_TEST((decided.warnings.front() ==
+                (directory.path() / index_name).string() +
+                    ": 'c' is in f.safetensors too; the index lists another file, which counts"));
+    BOOST_TEST(refusal(directory, errc::corrupt_file) ==
+               index_name + ": 'c' is in f.safetensors, but the index lists it in another file; "
+                            "--compatible lets the index decide");
+    directory.write("f.safetensors",
+                    file_of(R"({"b":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},)"
+                            R"("d":{"dtype":"I16","shape":[2],"data_offsets":[4,8]}})",
+                            8));
     BOOST_TEST(
         refusal(directory, errc::corrupt_file, {}, safetensors_mode::compatible) ==
-        "g.safetensors and f.safetensors: tensor 'c': it is in both, and no metadata says that "
+        "g.safetensors and f.safetensors: tensor 'd': it is in both, and no metadata says that "
         "these are shards");
 }
 
@@ -252,7 +267,7 @@ BOOST_AUTO_TEST_CASE(files_that_contradict_one_another_are_both_named) {
         with_second(tensor_file("w", "[1,3]", 6)) ==
         "s2.safetensors: the file has no DCP_SHARDING_INFO, so where its tensors belong is not "
         "known; there are 2 safetensors files and no model.safetensors.index.json; give one of "
-        "them itself");
+        "them itself, if each is a model of its own");
 }
 
 BOOST_AUTO_TEST_CASE(a_global_shape_of_too_many_elements_is_refused) {
@@ -328,9 +343,8 @@ BOOST_AUTO_TEST_CASE(a_file_of_a_checkpoint_is_not_taken_for_one_of_no_format) {
     test::temporary_directory const directory;
     directory.write("model.safetensors.index.json", "{}");
     directory.write(".metadata", "");
-    BOOST_TEST(refusal(directory, errc::unsupported, "model.safetensors.index.json")
-                   .starts_with("model.safetensors.index.json: this is a file of a checkpoint of "
-                                "the format huggingface; give its directory, "));
+    BOOST_TEST(refusal(directory, errc::corrupt_file, "model.safetensors.index.json") ==
+               "model.safetensors.index.json: 'weight_map' is missing"); // the path of an index
     BOOST_TEST(refusal(directory, errc::unsupported, ".metadata")
                    .starts_with(".metadata: this "
                                 "is a file whose"));

@@ -12,6 +12,7 @@
 #include <reshard/aoa/words.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -172,6 +173,16 @@ inline bool needs_chain(macro_context const& context, std::vector<statement> con
     });
 }
 
+/// Warns of statements that share a line, as texts do that a comma was to part.
+inline void warn_of_joined(macro_context& context, std::vector<statement> const& statements) {
+    for (std::size_t i = 1; i < statements.size(); ++i)
+        if (text_span const where = statements[i].where;
+            where.last > where.first && where.first == statements[i - 1].where.last)
+            context.warn(statements[i], "joined", {},
+                         "this statement is on the line of another one, as if a comma was missing "
+                         "in a list of texts; write it on its own line");
+}
+
 /// Applies all macros, each to everything that the one before it made.
 ///
 /// \throws failed_statement with errc::limit_exceeded
@@ -196,6 +207,7 @@ RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
     macro_context context{result.code, options.reverse ? target : &source,
                           options.reverse ? &source : target, known, result.findings};
     std::vector<statement> statements = written.statements();
+    detail::warn_of_joined(context, statements);
     try {
         detail::apply_macros(context, statements);
         detail::restore_lost_names(context, statements);

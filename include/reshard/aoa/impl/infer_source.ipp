@@ -10,6 +10,8 @@
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/aoa/version_table.hpp>
+#include <reshard/expr/block_scales.hpp>
+#include <reshard/expr/check.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +20,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace reshard::aoa {
 
@@ -28,7 +32,12 @@ class source_inferrer {
 public:
     source_inferrer(inference& result, program const& code, std::vector<known_tensor> const& known,
                     source_names const& made)
-        : result_(result), code_(code), made_(made), versions_(code_), facts_(versions_.size()) {
+        : result_(result),
+          code_(code),
+          made_(made),
+          versions_(code_),
+          facts_(versions_.size()),
+          lost_by_(versions_.size()) {
         for (known_tensor const& one : known)
             known_.emplace(one.entry.key, &one);
     }
@@ -112,6 +121,7 @@ private:
                                                        facts_of(one, one.left, one.right));
             for (std::size_t k = 0; k < found.facts.size(); ++k)
                 settle(facts_[versions_.at(one, k)], found.facts[k]);
+            note_losses(one);
             if (found.are_assumed && !code_.origin(one.origin).macro.starts_with("fused"))
                 result_.findings.push_back(
                     {severity::warning, "assumed", std::string(code_.text(code_.right(one)[0])),
@@ -125,15 +135,77 @@ private:
         }
     }
 
+    static bool is_open(open_facts const& facts) { return !facts.shape || !facts.dtype; }
+
+    /// Notes the statement that loses a type or a shape, for the values before it too.
+    void note_losses(statement const& one) {
+        statement const* by = &one;
+        key_id like = source_names::none;
+        for (std::size_t k = one.left; k < one.left + one.right; ++k) {
+            std::uint32_t const made = versions_.at(one, k);
+            by = is_open(facts_[made]) ? lost_by_[made] : by;
+            like = like == source_names::none ? facts_[made].like : like;
+        }
+        for (std::size_t k = 0; k < one.left; ++k) {
+            lost_by_[versions_.at(one, k)] = by;
+            settle(facts_[versions_.at(one, k)], {std::nullopt, std::nullopt, like});
+        }
+    }
+
+    /// Refuses a tensor of which the target has elements, and whose shape or type is unknown.
+    void refuse_open(std::uint32_t version) {
+        open_facts const& facts = facts_[version];
+        statement const* const by = lost_by_[version];
+        bool const has_target =
+            std::ranges::any_of(known_, [](auto const& known) { return known.second->is_wanted; });
+        if (!by || facts.like == source_names::none || has_target)
+            return; // nothing asks for it, or an error has been reported
+        bool const is_cast = facts.shape.has_value();
+        std::string const key(code_.text(versions_.called(version)));
+        attribute const* const step = last_step(*by, is_cast);
+        fail_at(*by, {errc::unsupported,
+                      words("the ", is_cast ? "data type" : "shape", " that '", key,
+                            "' has before this ",
+                            is_cast ? "cast"
+                            : step  ? step->word
+                                    : "statement",
+                            " is unknown; a target that names '", key,
+                            "' says it, or tensors like those that the program read (option like)",
+                            is_cast && step ? other_cast(*step) : std::string()),
+                      step ? step->where : by->where, key});
+    }
+
+    /// The last attribute that casts, or the last other one that changes a tensor; null if a
+    /// statement has none.
+    attribute const* last_step(statement const& one, bool is_cast) const {
+        attribute const* last = nullptr;
+        for (attribute const& each : code_.attributes(one))
+            if (is_step(each) && is_cast == each.word.ends_with("dtype"))
+                last = &each;
+        return last;
+    }
+
+    /// How the program itself would say what it casts.
+    static std::string other_cast(attribute const& cast) {
+        auto const* const text = std::get_if<std::string>(&cast.value);
+        return text ? words(", or write  src_dtype=\"...\", dst_dtype=\"", *text, "\"") : "";
+    }
+
+    bool is_wanted(std::string_view key) const {
+        auto const known = known_.find(key);
+        return known != known_.end() && known->second->is_wanted;
+    }
+
     void collect() {
         for (auto const& [key, known] : known_)
-            add_known(*known);
+            if (known->is_wanted)
+                add_known(*known);
         for (std::uint32_t id = 0; id < code_.text_count(); ++id)
             if (std::uint32_t const version = versions_.source(id);
-                version != none && !known_.contains(code_.text(versions_.called(version))))
+                version != none && !is_wanted(code_.text(versions_.called(version))))
                 add_inferred(version);
         for (catalog_entry const& entry : made_.tensors())
-            if (!known_.contains(entry.key) && is_untouched(entry.key))
+            if (!is_wanted(entry.key) && is_untouched(entry.key))
                 entries_.push_back(entry);
     }
 
@@ -157,8 +229,10 @@ private:
     void add_inferred(std::uint32_t version) {
         open_facts const& facts = facts_[version];
         std::string const key(code_.text(versions_.called(version)));
-        if (!facts.shape || !facts.dtype || facts.like == source_names::none)
-            return; // nothing of it is in the target, or an error has been reported
+        if (is_open(facts))
+            return refuse_open(version);
+        if (facts.like == source_names::none)
+            return; // nothing of it is in the target
         if (!made_.is_stand_in(facts.like))
             add(key, *facts.dtype, *facts.shape);
         std::string const like(made_.parameter(facts.like));
@@ -171,6 +245,22 @@ private:
             add(called, state.dtype,
                 each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
         }
+        for (scale_pattern const& pattern : patterns_)
+            add_scales(pattern, key, *facts.shape, like);
+    }
+
+    /// The scales that a pattern names, if what the tensor becomes has some.
+    void add_scales(scale_pattern const& pattern, std::string const& key, index_vector const& shape,
+                    std::string const& like) {
+        auto const own = pattern.scales_of(key), made = pattern.scales_of(like);
+        key_id const tensor = made_.find(like);
+        key_id const scales = made ? made_.find(*made) : source_names::none;
+        if (!own || tensor == source_names::none || scales == source_names::none)
+            return;
+        catalog_entry const& entry = made_.entry(scales);
+        auto const form = form_of_scales(made_.entry(tensor), entry, pattern.facts());
+        if (form && form->ndim() == shape.size())
+            add(*own, entry.dtype, scale_counts(shape, *form));
     }
 
     /// How many blocks there are along each axis; the shape itself where there are none.
@@ -181,7 +271,7 @@ private:
     }
 
     void add(std::string key, data_type dtype, index_vector const& shape) {
-        if (!known_.contains(key))
+        if (!is_wanted(key))
             entries_.push_back(
                 {std::move(key), dtype, shape, index_vector::filled(shape.size(), 1)});
     }
@@ -192,18 +282,26 @@ private:
             auto const id = code_.find(one);
             return id && (versions_.last(*id) != none || versions_.added_by(*id) != none);
         };
+        auto const is_scaled = [&](scale_pattern const& pattern) {
+            auto const tensor = pattern.tensor_of(key);
+            auto const id = tensor ? code_.find(*tensor) : std::nullopt;
+            return id && versions_.last(*id) != none;
+        };
         return !is_made(key) &&
                !any_parameter(key, made_.suffixes(),
                               [&](std::string_view parameter, state_suffix const&) {
                                   return is_made(parameter);
-                              });
+                              }) &&
+               std::ranges::none_of(patterns_, is_scaled);
     }
 
     inference& result_;
     program const& code_;
     source_names const& made_;
+    std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
     version_table versions_;
     std::vector<open_facts> facts_;
+    std::vector<statement const*> lost_by_; ///< by value: what loses its type or its shape
     std::map<std::string_view, known_tensor const*> known_;
     std::vector<catalog_entry> entries_;
 };

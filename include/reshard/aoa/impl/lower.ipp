@@ -8,6 +8,8 @@
 #include <reshard/aoa/define_outputs.hpp>
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/impl/follow_scales.ipp>
+#include <reshard/aoa/impl/fused_values.ipp>
 #include <reshard/aoa/impl/left_states.ipp>
 #include <reshard/aoa/impl/run_statements.ipp>
 #include <reshard/aoa/operation.hpp>
@@ -123,60 +125,6 @@ RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, at
                      context.source.state_key(first, state), by);
 }
 
-/// How a tensor of so many axes is interleaved that a statement has made.
-inline fused_tensor fused_of(lower_context const& context, statement const& one, std::size_t ndim) {
-    origin const& made = context.code.origin(one.origin);
-    attribute const* const found = find_attribute(context.code.attributes(one), "axis");
-    index_t const axis = std::get<index_t>(found->value);
-    return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks, made.attributes};
-}
-
-/// The same statement of tensors that stand for its operands: what is known of its results.
-///
-/// \pre the statement has been carried out, and all operands are fused
-inline mapping with_stand_ins(lower_context const& context, statement const& one,
-                              std::vector<std::uint32_t> const& operands) {
-    mapping alike;
-    layout known;
-    std::vector<expression> tensors;
-    for (std::uint32_t const id : operands) {
-        bound_value const& value = context.names.value(id);
-        std::string const key = std::to_string(tensors.size());
-        tensors.push_back(alike.source(key, value.tensor.shape, value.tensor.dtype));
-        known.fused.emplace(key, context.fused[value.fused]);
-    }
-    std::vector<expression const*> values;
-    for (expression const& tensor : tensors)
-        values.push_back(&tensor);
-    auto made = operation(std::move(values), {}, one.right).run(context.code.attributes(one));
-    for (std::size_t i = 0; i < made.size(); ++i)
-        alike.define(std::to_string(i), std::move(made[i]));
-    carry_fused(alike, known);
-    return alike;
-}
-
-RESHARD_DECL void note_fused(lower_context& context, statement const& one,
-                             std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& made) {
-    if (made.size() == 1 && context.code.origin(one.origin).blocks > 0) {
-        made[0].fused = static_cast<std::uint32_t>(context.fused.size());
-        context.fused.push_back(fused_of(context, one, made[0].tensor.ndim()));
-        return;
-    }
-    bool const are_fused = std::ranges::all_of(operands, [&](std::uint32_t id) {
-        return context.names.value(id).fused != bound_value::not_fused;
-    });
-    if (!are_fused || find_attribute(context.code.attributes(one), "reshape"))
-        return;
-    mapping const alike = with_stand_ins(context, one, operands);
-    for (std::size_t i = 0; i < made.size(); ++i)
-        if (auto const found = alike.fused().find(std::to_string(i));
-            found != alike.fused().end()) {
-            made[i].fused = static_cast<std::uint32_t>(context.fused.size());
-            context.fused.push_back(found->second);
-        }
-}
-
 RESHARD_DECL void declare_fused(lower_context& context) {
     for (std::uint32_t id = 0; !context.fused.empty() && id < context.code.text_count(); ++id) {
         auto const value = output_identity(context, id);
@@ -275,9 +223,14 @@ namespace reshard::aoa {
 
 RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
                                 catalog const* target, lower_options const& options) {
-    detail::lower_context context(expanded, source, target, options);
+    auto const patterns = detail::scale_patterns(expanded);
+    program const named =
+        patterns.empty() ? program() : detail::with_scale_names(expanded, patterns);
+    detail::lower_context context(patterns.empty() ? expanded : named, source, target, options);
     detail::run_statements(context);
+    detail::follow_scales(context, patterns);
     detail::define_outputs(context);
+    detail::relate_scales(context, patterns);
     context.warn_replaced();
     detail::relate_copies(context);
     detail::declare_fused(context);

@@ -6,6 +6,7 @@
 #include <reshard/aoa/parse.hpp>
 
 #include <reshard/aoa/grammar.hpp>
+#include <reshard/aoa/impl/config.ipp>
 #include <reshard/aoa/place.hpp>
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/error.hpp>
@@ -201,6 +202,9 @@ RESHARD_DECL program parse(std::string_view text, std::string_view file) {
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (text.starts_with(byte_order_mark))
         text.remove_prefix(byte_order_mark.size());
+    std::string statements;
+    if (detail::is_config(text))
+        text = statements = detail::config_reader(text, file).statements();
     program whole(text, file);
     std::vector<name> left, right;
     for (syntax::written_statement& written : detail::parse_tree(whole)) {

@@ -186,6 +186,10 @@ private:
                                   found = parameter;
                               return found != key;
                           });
+        for (scale_pattern const& pattern : patterns_)
+            if (auto const tensor = pattern.tensor_of(key);
+                found == key && tensor && !is_read(key) && is_read(*tensor))
+                found = *tensor;
         return found;
     }
 
@@ -311,6 +315,7 @@ private:
     source_names const& made_;
     mapping const& forward_;
     reverse_options const& options_;
+    std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
     recovery found_;
     lost_elements lost_;
     mirror mirror_;

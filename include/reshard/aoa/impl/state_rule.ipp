@@ -17,9 +17,9 @@ RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const&
     if (block.size() != tensor.shape.size())
         fail(errc::shape_mismatch, "'", tensor.key, "' has ", counted(tensor.shape.size(), "axis"),
              ", shape ", tensor.shape, ", and a block ", block, " has ", block.size());
-    if (scales.shape != block_counts(tensor.shape, block))
+    if (scales.shape != scale_counts(tensor.shape, {block}))
         fail(errc::shape_mismatch, "'", scales.key, "' has the shape ", scales.shape, ", and '",
-             tensor.key, "' of shape ", tensor.shape, " has ", block_counts(tensor.shape, block),
+             tensor.key, "' of shape ", tensor.shape, " has ", scale_counts(tensor.shape, {block}),
              " blocks of ", block);
 }
 
@@ -69,9 +69,9 @@ inline expression scales_of(source_names const& source, expression const& tensor
         if (key_id const from = tensor.pieces.source(i); from != zero_source)
             state_source(source, from, state, key); // says what is missing in its own words
     try {
-        return block_scales(tensor, state.block, dtype, [&](key_id from) {
+        return block_scales(tensor, {state.block}, dtype, [&](key_id from) {
             key_id const id = state_source(source, from, state, key);
-            return scale_source{id, source.entry(id).dtype, source.entry(from).shape};
+            return scale_source{id, source.entry(id).dtype, source.entry(from).shape, {}};
         });
     } catch (error const& problem) {
         fail(problem.code(), "'", key, "' cannot follow: ", problem.what());

@@ -186,6 +186,15 @@ inline std::string_view side_name(macro_context const& context, bool left) {
     return left != context.options.reverse ? "source" : "target";
 }
 
+/// Which keys are unknown to a program whose target is, and how to give them: of a program that
+/// runs backwards, those that it read.
+inline std::string_view unknown_keys_text(macro_context const& context) {
+    return context.options.reverse
+               ? "that the program read, which are unknown; a target that names them says them, or "
+                 "tensors like those that it read (option like)"
+               : "of the target, but the target is not known";
+}
+
 /// Whether a name has a segment of that kind.
 inline bool has_segment(program const& code, name const& one, segment::kind_type kind) {
     return one.kind == name::kind_type::pattern &&

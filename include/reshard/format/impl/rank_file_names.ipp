@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/format/layout_file.hpp> // includes this in its turn
+
 #ifndef RESHARD_FORMAT_IMPL_RANK_FILE_NAMES_IPP
 #define RESHARD_FORMAT_IMPL_RANK_FILE_NAMES_IPP
-
-#include <reshard/format/layout_file.hpp>
 
 #include <reshard/core/error.hpp>
 #include <reshard/os/file_store.hpp>

@@ -104,8 +104,8 @@ inline void check_star(macro_context const& context, statement const& one, std::
                "own");
     bool const on_left = which < one.left;
     if (!(on_left ? context.left : context.right))
-        refuse("'*' " + std::string(on_left ? "left" : "right") +
-               " of '->' refers to keys of the target, but the target is not known");
+        refuse(words("'*' ", on_left ? "left" : "right", " of '->' refers to keys ",
+                     unknown_keys_text(context)));
 }
 
 /// The names with a star of one side of all statements, and the keys that they stand for.

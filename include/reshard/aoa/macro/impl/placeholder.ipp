@@ -204,8 +204,8 @@ inline placeholder_use inspect(macro_context const& context, statement const& on
         }
     if (!(use.is_right ? context.right : context.left))
         throw statement_error{errc::bad_macro,
-                              words("'", bare_name_text(code, deciding),
-                                    "' refers to keys of the target, but the target is not known"),
+                              words("'", bare_name_text(code, deciding), "' refers to keys ",
+                                    unknown_keys_text(context)),
                               deciding.where};
     std::vector<segment> const& segments = code.pattern(deciding);
     use.names = placeholders(segments);

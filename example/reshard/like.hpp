@@ -1,0 +1,27 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_LIKE_HPP
+#define RESHARD_TOOL_LIKE_HPP
+
+#include <reshard/aoa/infer_source.hpp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// What `--like` names: what is known of tensors that a program is to make again.
+
+namespace tool {
+
+/// Shapes and data types of the tensors of a checkpoint, of its headers, or of a layout file.
+///
+/// Headers are safetensors files that may end after their header, such a header's JSON alone, and
+/// what `reshard inspect --json` prints.
+///
+/// \post   nothing asks for the tensors: they are known, and not wanted
+/// \throws error for what cannot be read, or does not say shapes and data types
+std::vector<reshard::aoa::known_tensor> tensors_like(std::string const& path);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,350 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include "rename_rules.hpp"
+
+#include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/core/key_index.hpp>
+#include <reshard/format/text_file.hpp>
+
+#include <boost/json/parse.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+namespace tool {
+
+using namespace reshard;
+
+namespace {
+
+constexpr std::string_view anything = "**";
+
+/// A name with `**` in it: the text before it and after it.
+struct name_around {
+    std::string_view before;
+    std::string_view after;
+};
+
+name_around around_anything(std::string_view name) {
+    std::size_t const place = name.find(anything);
+    return {name.substr(0, place), name.substr(place + anything.size())};
+}
+
+/// The name that a key gets whose text between two others stays, std::nullopt for any other key.
+std::optional<std::string> between(std::string_view key, name_around const& old,
+                                   name_around const& renamed) {
+    std::size_t const around = old.before.size() + old.after.size();
+    if (key.size() < around || !key.starts_with(old.before) || !key.ends_with(old.after))
+        return std::nullopt;
+    return detail::words(renamed.before, key.substr(old.before.size(), key.size() - around),
+                         renamed.after);
+}
+
+bool has_anything_once(std::string_view name) {
+    std::size_t const place = name.find(anything);
+    return place != name.npos && name.find('*', place + anything.size()) == name.npos;
+}
+
+/// The names of the placeholders.
+std::set<std::string_view> placeholders_of(std::vector<aoa::segment> const& segments) {
+    std::set<std::string_view> names;
+    for (aoa::segment const& segment : segments)
+        if (segment.kind == aoa::segment::kind_type::placeholder)
+            names.insert(segment.text);
+    return names;
+}
+
+bool has_star(std::vector<aoa::segment> const& segments) {
+    return std::ranges::find(segments, aoa::segment::kind_type::star, &aoa::segment::kind) !=
+           segments.end();
+}
+
+/// The segments of a name, of which each is a text or a number.
+std::vector<aoa::segment> segments_of(aoa::program const& code, aoa::name const& called) {
+    if (called.kind == aoa::name::kind_type::pattern)
+        return code.pattern(called);
+    return {{aoa::segment::kind_type::text, std::string(code.text(called))}};
+}
+
+/// What a placeholder adds to the number that it has for.
+index_t shift_of(aoa::segment const& placeholder, bool is_right) {
+    return placeholder.first - (is_right && placeholder.text == "LAYER_ID_OFFSET" ? 1 : 0);
+}
+
+/// Refuses a name that could end the text of a statement.
+void check_quotable(std::string const& name, std::string const& where) {
+    if (name.empty() || name == "_" || name.find_first_of("\"\n\r") != name.npos)
+        fail(errc::usage, where, ": '", name,
+             "' is no name that can be renamed; rename it in a program");
+}
+
+/// The pairs of a file `{FROM: TO}`.
+std::vector<rename_pair> pairs_of_file(std::string const& path) {
+    boost::system::error_code failure;
+    boost::json::value const document = boost::json::parse(detail::read_text_file(path), failure);
+    boost::json::object const* const pairs = document.if_object();
+    if (failure || !pairs)
+        fail(errc::corrupt_file, path, ": is not a JSON object of names by names");
+    std::vector<rename_pair> all;
+    for (auto const& [from, to] : *pairs) {
+        if (!to.is_string())
+            fail(errc::corrupt_file, path, ": '", std::string_view(from.data(), from.size()),
+                 "' is not renamed to a text");
+        all.emplace_back(std::string(from.data(), from.size()),
+                         std::string(to.get_string().data(), to.get_string().size()));
+        check_quotable(all.back().first, path);
+        check_quotable(all.back().second, path);
+    }
+    return all;
+}
+
+/// Refuses renames that depend on one another, since they are done one after the other, and one to
+/// the name of what is there.
+void check_independent(std::vector<rename_pair> const& all, key_set const& keys,
+                       std::string_view whose) {
+    std::map<std::string_view, rename_pair const*> by_old, by_new;
+    for (rename_pair const& one : all)
+        by_old.emplace(one.first, &one);
+    auto const check = [](rename_pair const& one, rename_pair const* other, char const* how) {
+        if (other != &one)
+            fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second, how,
+                 other->first,
+                 "'; give renames that do not meet, or a program with names in between");
+    };
+    for (rename_pair const& one : all) {
+        check(one, by_new.emplace(one.second, &one).first->second, "', and so is '");
+        if (auto const renamed = by_old.find(one.second); renamed != by_old.end())
+            check(one, renamed->second, "', which is renamed too: '");
+        if (keys.contains(one.second))
+            fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second, "', and ",
+                 whose, " has that as well; leave one of them out (--without)");
+    }
+}
+
+/// The tensor that a key is the state of, which it follows in programs; empty for any other key.
+std::string_view parameter_of(std::string_view key) {
+    static auto const suffixes = aoa::default_state_suffixes();
+    std::string_view const parameter = aoa::detail::parameter_of(key, suffixes);
+    return parameter == key ? std::string_view() : parameter;
+}
+
+/// Finds what renames make of keys, one rename after the other.
+class rename_search {
+public:
+    rename_search(key_set const& keys, std::vector<aoa::state_suffix> const& states,
+                  std::string_view whose)
+        : keys_(keys), states_(states), whose_(whose) {
+        for (std::string_view const key : keys)
+            if (std::string_view const parameter = parameter_of(key);
+                !parameter.empty() && !keys.contains(parameter))
+                unstored_.emplace(parameter);
+    }
+
+    void add(rename_rule const& rule) {
+        is_matched_ = acts_ = false;
+        first_taken_.clear();
+        if (!rule.has_anything() && keys_.contains(rule.from()))
+            take(rule.from(), rule);
+        else
+            take_all(rule);
+        if (!rule.is_optional() && !acts_)
+            refuse(rule);
+    }
+
+    std::vector<rename_pair> pairs() && {
+        check_independent(pairs_, keys_, whose_);
+        return std::move(pairs_);
+    }
+
+private:
+    void take_all(rename_rule const& rule) {
+        rule.check();
+        if (rule.is_exact())
+            return take(rule.from(), rule);
+        for (std::string const& key : keys_)
+            take(key, rule);
+        if (!rule.has_anything()) // else the states match themselves
+            for (std::string const& key : unstored_)
+                take(key, rule);
+    }
+
+    void take(std::string const& key, rename_rule const& rule) {
+        auto renamed = rule.rename(key);
+        if (!renamed || (!keys_.contains(key) && !unstored_.contains(key)))
+            return;
+        is_matched_ = true;
+        if (!taken_.emplace(key, *renamed).second) {
+            first_taken_ = first_taken_.empty() ? key : first_taken_;
+            return;
+        }
+        acts_ = true;
+        auto const is_taken = [&](std::string_view parameter, aoa::state_suffix const&) {
+            return taken_.contains(parameter) ||
+                   (keys_.contains(parameter) && rule.rename(parameter));
+        };
+        bool const follows = !rule.is_exact() && aoa::detail::any_parameter(key, states_, is_taken);
+        if (*renamed != key && !follows)
+            pairs_.emplace_back(key, std::move(*renamed));
+    }
+
+    [[noreturn]] void refuse(rename_rule const& rule) const {
+        if (is_matched_)
+            fail(errc::usage, "--rename: '", rule.from(), "' is to become '", rule.to(),
+                 "', and earlier ones rename all that it matches, as '", first_taken_, "' to '",
+                 taken_.find(first_taken_)->second,
+                 "': the first that matches counts; give it before them, or write '", rule.from(),
+                 "?' if nothing may be left for it");
+        fail(errc::unknown_key, "--rename: no key of ", whose_, " matches '", rule.from(), "'",
+             detail::did_you_mean_key(rule.from(), keys_));
+    }
+
+    key_set const& keys_;
+    std::vector<aoa::state_suffix> const& states_;
+    std::string_view whose_;
+    key_set unstored_; ///< tensors of which there are only states
+    std::map<std::string, std::string, std::less<>> taken_;
+    std::vector<rename_pair> pairs_;
+    bool is_matched_ = false, acts_ = false; ///< what the last rename did
+    std::string first_taken_;                ///< by an earlier one
+};
+
+} // namespace
+
+bool is_rename_file(std::string const& rename) {
+    return rename.ends_with(".json") && rename.find('=') == rename.npos;
+}
+
+rename_rule::rename_rule(std::string from, std::string to)
+    : from_(std::move(from)), to_(std::move(to)), is_optional_(from_.ends_with('?')) {
+    if (is_optional_)
+        from_.pop_back();
+    if (from_.find(anything) != from_.npos)
+        read_anything();
+    else if (from_.find_first_of("$*") != from_.npos)
+        read_numbers();
+}
+
+void rename_rule::check() const {
+    if (!problem_.empty())
+        fail(errc::usage, "--rename: '", from_, "' is to become '", to_, "'; ", problem_);
+}
+
+void rename_rule::read_anything() {
+    kind_ = kind_type::anything;
+    if (!has_anything_once(from_) || !has_anything_once(to_)) {
+        problem_ = "** stands once on each side, for the same text";
+        check();
+    }
+}
+
+void rename_rule::read_numbers() {
+    aoa::program const code = aoa::parse("\"" + from_ + "\" -> \"" + to_ + "\"\n", "--rename");
+    aoa::statement const& written = code.statements().front();
+    segments_[0] = segments_of(code, code.left(written)[0]);
+    segments_[1] = segments_of(code, code.right(written)[0]);
+    if (has_star(segments_[0]) || has_star(segments_[1]))
+        problem_ = "write ** once on each side, for the same text, or $LAYER_ID for a number";
+    else if (placeholders_of(segments_[0]) != placeholders_of(segments_[1]))
+        problem_ = "both sides have to have the same placeholders";
+    else if (!placeholders_of(segments_[0]).empty())
+        make_patterns();
+}
+
+void rename_rule::make_patterns() {
+    for (std::size_t i = 0; i < 2; ++i) {
+        std::size_t count = 0;
+        try {
+            patterns_[i] = aoa::detail::make_key_pattern(
+                segments_[i], [&](aoa::segment const&) { return std::optional(count++); });
+        } catch (aoa::statement_error const& thrown) {
+            problem_ = thrown.message;
+            return;
+        }
+    }
+    kind_ = kind_type::numbers;
+}
+
+std::optional<std::string> rename_rule::convert(std::string_view key, bool is_undone) const {
+    std::string const &from = is_undone ? to_ : from_, &to = is_undone ? from_ : to_;
+    if (kind_ == kind_type::anything)
+        return between(key, around_anything(from), around_anything(to));
+    if (key == from)
+        return to;
+    return kind_ == kind_type::numbers ? convert_numbers(key, is_undone) : std::nullopt;
+}
+
+std::optional<std::string> rename_rule::convert_numbers(std::string_view key,
+                                                        bool is_undone) const {
+    std::vector<index_t> numbers(patterns_[is_undone].captures);
+    if (!match(patterns_[is_undone], key, numbers))
+        return std::nullopt;
+    std::map<std::string_view, index_t> values;
+    auto number = numbers.begin();
+    for (aoa::segment const& segment : segments_[is_undone])
+        if (segment.kind == aoa::segment::kind_type::placeholder) {
+            index_t const value = *number++ - shift_of(segment, is_undone);
+            if (values.emplace(segment.text, value).first->second != value)
+                return std::nullopt;
+        }
+    std::string name;
+    for (aoa::segment const& segment : segments_[!is_undone]) {
+        bool const is_text = segment.kind == aoa::segment::kind_type::text;
+        index_t const value = is_text ? 0 : values[segment.text] + shift_of(segment, !is_undone);
+        if (value < 0)
+            return std::nullopt;
+        name += is_text ? segment.text : std::to_string(value);
+    }
+    return name;
+}
+
+std::optional<std::string> rename_rule::rename(std::string_view key) const {
+    return convert(key, false);
+}
+
+std::optional<std::string> rename_rule::undo(std::string_view name) const {
+    return convert(name, true);
+}
+
+rename_rules::rename_rules(std::vector<std::string> const& texts) {
+    for (std::string const& text : texts) {
+        if (is_rename_file(text)) {
+            for (auto& [from, to] : pairs_of_file(text))
+                rules_.emplace_back(std::move(from), std::move(to));
+            continue;
+        }
+        std::size_t const sign = text.find('=');
+        rules_.emplace_back(text.substr(0, sign), text.substr(sign + 1));
+    }
+}
+
+std::vector<rename_pair> rename_rules::pairs(key_set const& keys,
+                                             std::vector<aoa::state_suffix> const& states,
+                                             std::string_view whose) const {
+    rename_search search(keys, states, whose);
+    for (rename_rule const& rule : rules_)
+        search.add(rule);
+    return std::move(search).pairs();
+}
+
+rename_rule const* rename_rules::first_match(std::string_view key) const {
+    auto const found = std::ranges::find_if(
+        rules_, [&](rename_rule const& rule) { return rule.rename(key).has_value(); });
+    return found == rules_.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> rename_rules::rename(std::string_view key) const {
+    rename_rule const* const rule = first_match(key);
+    return rule ? rule->rename(key) : std::nullopt;
+}
+
+std::optional<std::string> rename_rules::undo(std::string_view name) const {
+    for (rename_rule const& rule : rules_)
+        if (auto key = rule.undo(name); key && first_match(*key) == &rule)
+            return key;
+    return first_match(name) ? std::nullopt : std::optional(std::string(name));
+}
+
+} // namespace tool

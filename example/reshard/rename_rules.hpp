@@ -1,0 +1,111 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_RENAME_RULES_HPP
+#define RESHARD_TOOL_RENAME_RULES_HPP
+
+#include <reshard/aoa/macro/make_key_pattern.hpp>
+#include <reshard/aoa/program.hpp>
+#include <reshard/aoa/state_suffix.hpp>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What `--rename` makes of keys.
+
+namespace tool {
+
+/// An old name, and the new one.
+using rename_pair = std::pair<std::string, std::string>;
+
+/// Keys in order, which can be looked up without a copy.
+using key_set = std::set<std::string, std::less<>>;
+
+/// One `FROM=TO`: a name, or a pattern with `**` or with placeholders such as `$LAYER_ID`.
+class rename_rule {
+public:
+    /// \throws error with errc::usage if `**` does not occur once on each side
+    rename_rule(std::string from, std::string to);
+
+    std::string const& from() const { return from_; }
+    std::string const& to() const { return to_; }
+
+    /// The new name of a key that matches, std::nullopt for any other.
+    std::optional<std::string> rename(std::string_view key) const;
+
+    /// The key of which the rule makes this name, std::nullopt if there is none.
+    std::optional<std::string> undo(std::string_view name) const;
+
+    /// Whether the rule is for one key.
+    bool is_exact() const { return kind_ == kind_type::exact; }
+
+    /// Whether the rule has `**`.
+    bool has_anything() const { return kind_ == kind_type::anything; }
+
+    /// Refuses a rule that cannot be a pattern; it may be for a key with just these characters.
+    ///
+    /// \throws error with errc::usage
+    void check() const;
+
+    /// Whether `?` at the end of FROM says that no key need match.
+    bool is_optional() const { return is_optional_; }
+
+private:
+    enum class kind_type { exact, anything, numbers };
+
+    void read_anything();
+    void read_numbers();
+    void make_patterns();
+    std::optional<std::string> convert(std::string_view key, bool is_undone) const;
+    std::optional<std::string> convert_numbers(std::string_view key, bool is_undone) const;
+
+    std::string from_;
+    std::string to_;
+    kind_type kind_ = kind_type::exact;
+    bool is_optional_ = false;
+    std::string problem_; ///< why it is not a pattern, or empty
+    /// Of a rule with placeholders, both sides: the name to fill, and the pattern that matches it.
+    std::vector<reshard::aoa::segment> segments_[2];
+    reshard::aoa::detail::key_pattern patterns_[2];
+};
+
+/// All renames of a command, of which the first that matches a key counts.
+class rename_rules {
+public:
+    /// \param texts `FROM=TO`, or files `.json` with an object of such pairs
+    /// \throws error with errc::usage or errc::corrupt_file
+    explicit rename_rules(std::vector<std::string> const& texts);
+
+    /// The keys that get another name, each once. A state that follows its tensor, as `w.moment1_0`
+    /// follows `w`, is not among them.
+    ///
+    /// \param states  the state that follows, by endings and by conventions
+    /// \param whose   of which messages say that it has the keys
+    /// \throws error with errc::unknown_key for a rename that matches no key, with errc::usage for
+    ///         one that earlier ones leave nothing to, and for names that meet
+    std::vector<rename_pair> pairs(key_set const& keys,
+                                   std::vector<reshard::aoa::state_suffix> const& states,
+                                   std::string_view whose) const;
+
+    /// What the first rename that matches makes of a key, std::nullopt if none matches.
+    std::optional<std::string> rename(std::string_view key) const;
+
+    /// The key of which the renames make this name, std::nullopt if there is none.
+    std::optional<std::string> undo(std::string_view name) const;
+
+private:
+    rename_rule const* first_match(std::string_view key) const;
+
+    std::vector<rename_rule> rules_;
+};
+
+/// Whether `--rename` has this text for a file of names.
+bool is_rename_file(std::string const& rename);
+
+} // namespace tool
+
+#endif

@@ -1,0 +1,206 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_CONFIG_IPP
+#define RESHARD_AOA_IMPL_CONFIG_IPP
+
+#include <reshard/aoa/parse.hpp>
+#include <reshard/aoa/place.hpp>
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// Programs as the JSON of PaddlePaddle's `aoa_config`: a list of texts, one statement each.
+
+namespace reshard::aoa::detail {
+
+/// Reads such a text. A comma after the last element and `\$` for `$` are accepted, since people
+/// paste them.
+///
+/// \par Source `aoa_statements` and `aoa_config_reverse` of PaddlePaddle flex_checkpoint, and
+///             `enable_traceback`, which says nothing of the program
+class config_reader {
+public:
+    config_reader(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+
+    /// The statements, each on a line: on its own, and in its columns, if it has a line to itself.
+    std::string statements() {
+        skip();
+        if (next() == '[')
+            list();
+        else
+            object();
+        skip();
+        if (at_ < text_.size())
+            fail_at(at_, "the end of the text");
+        if (!has_list_)
+            fail_at(0, "a member \"aoa_statements\", a list of statements in quotes");
+        return std::move(result_);
+    }
+
+private:
+    [[noreturn]] void fail_at(std::size_t at, std::string_view expected) const {
+        reshard::fail(errc::syntax, place_text(file_, text_, at), ": syntax: expected ", expected,
+                      ", found ", found(text_.substr(at)), "\n", excerpt(text_, at));
+    }
+
+    char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+    void skip() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+
+    bool takes(std::string_view word) {
+        skip();
+        bool const is_next = text_.substr(at_).starts_with(word);
+        at_ += is_next ? word.size() : 0;
+        return is_next;
+    }
+
+    void expect(std::string_view word, std::string_view name) {
+        if (!takes(word))
+            fail_at(at_, name);
+    }
+
+    /// What is between brackets, with a comma after each element, which the last one may lack.
+    void elements(std::string_view close, auto&& element) {
+        while (!takes(close)) {
+            element();
+            if (!takes(",") && (skip(), !text_.substr(at_).starts_with(close)))
+                fail_at(at_, close == "]" ? "',' or ']'" : "',' or '}'");
+        }
+    }
+
+    void object() {
+        expect("{", "'{'");
+        elements("}", [this] {
+            skip();
+            std::size_t const place = at_;
+            std::string const key = quoted("a name in quotes");
+            expect(":", "':'");
+            member(key, place);
+        });
+    }
+
+    void member(std::string const& key, std::size_t place) {
+        if (key == "aoa_config" && !std::exchange(is_inside_, true))
+            object();
+        else if (key == "aoa_statements")
+            list();
+        else if (key == "aoa_config_reverse" || key == "enable_traceback")
+            flag(key, place);
+        else
+            fail_at(place, "\"aoa_config\", \"aoa_statements\" or \"aoa_config_reverse\"");
+    }
+
+    void flag(std::string const& key, std::size_t place) {
+        bool const is_true = takes("true");
+        if (!is_true && !takes("false"))
+            fail_at(at_, "true or false");
+        if (is_true && key == "aoa_config_reverse")
+            reshard::fail(errc::unsupported, place_text(file_, text_, place),
+                          ": aoa_config_reverse asks to run the program in reverse, which the text "
+                          "of a program cannot: remove this member, and run it so (reshard convert "
+                          "--reverse)");
+    }
+
+    void list() {
+        if (has_list_)
+            fail_at(at_, "one list of statements");
+        has_list_ = true;
+        expect("[", "'['");
+        elements("]", [this] {
+            skip();
+            std::size_t const place = at_ + 1;
+            add(quoted("a statement in quotes"), place);
+        });
+    }
+
+    /// Adds a statement at its line and column, or in the next line if that one is taken.
+    void add(std::string const& statement, std::size_t place) {
+        auto const begin = text_.begin();
+        auto const wanted =
+            read_line_ + static_cast<std::size_t>(std::count(begin + read_, begin + place, '\n'));
+        bool const is_first = read_ == 0 || wanted > read_line_;
+        read_ = place;
+        read_line_ = wanted;
+        std::size_t const lines = std::max<std::size_t>(wanted, line_) - line_;
+        std::size_t const more = result_.empty() ? lines : std::max<std::size_t>(lines, 1);
+        result_.append(more, '\n');
+        if (is_first)
+            result_.append(place - (text_.substr(0, place).rfind('\n') + 1), ' ');
+        result_ += statement;
+        line_ += more + static_cast<std::size_t>(std::ranges::count(statement, '\n'));
+    }
+
+    std::string quoted(std::string_view name) {
+        skip();
+        if (next() != '"')
+            fail_at(at_, name);
+        std::size_t const open = at_++;
+        std::string value;
+        while (next() != '"') {
+            if (at_ == text_.size() || ends_line(next()))
+                fail_at(open, "a closing \" on the same line");
+            value += next() == '\\' ? escaped() : std::string(1, text_[at_++]);
+        }
+        ++at_;
+        return value;
+    }
+
+    std::string escaped() {
+        constexpr std::string_view names = "\"\\/$nrtbf", values = "\"\\/$\n\r\t\b\f";
+        std::size_t const place = at_++;
+        if (next() == 'u')
+            return from_code(place);
+        std::size_t const which = at_ < text_.size() ? names.find(text_[at_++]) : names.npos;
+        if (which == names.npos)
+            fail_at(place, "an escape of JSON");
+        return std::string(1, values[which]);
+    }
+
+    /// The character of `\u0041`, in UTF-8.
+    std::string from_code(std::size_t place) {
+        std::string_view const digits = text_.substr(at_ + 1, 4);
+        unsigned code = 0;
+        auto const end = digits.data() + digits.size();
+        bool const is_read =
+            digits.size() == 4 && std::from_chars(digits.data(), end, code, 16).ptr == end;
+        if (!is_read || (code >= 0xd800 && code < 0xe000))
+            fail_at(place, "an escape of one character, as \\u0041");
+        at_ += 5;
+        auto const byte = [](unsigned bits) { return static_cast<char>(bits); };
+        if (code < 0x80)
+            return {byte(code)};
+        if (code < 0x800)
+            return {byte(0xc0 | code >> 6), byte(0x80 | (code & 0x3f))};
+        return {byte(0xe0 | code >> 12), byte(0x80 | (code >> 6 & 0x3f)),
+                byte(0x80 | (code & 0x3f))};
+    }
+
+    std::string_view text_, file_;
+    std::size_t at_ = 0;
+    bool has_list_ = false;
+    bool is_inside_ = false; ///< of the member `aoa_config`
+    std::string result_;
+    std::size_t line_ = 1;      ///< the last one of the result
+    std::size_t read_ = 0;      ///< where the last statement is
+    std::size_t read_line_ = 1; ///< and in which line
+};
+
+/// Whether a text is an `aoa_config` rather than statements: an object or a list whose first
+/// element is in quotes.
+inline bool is_config(std::string_view text) {
+    std::size_t const open = text.find_first_not_of(" \t\r\n");
+    if (open == text.npos || (text[open] != '{' && text[open] != '['))
+        return false;
+    std::size_t const first = text.find_first_not_of(" \t\r\n", open + 1);
+    return first != text.npos && text[first] == '"';
+}
+
+} // namespace reshard::aoa::detail
+
+#endif
