@@ -25,7 +25,7 @@ END
 # Boost is named with its version: Debian 12 gives 1.74 by default, and this library needs 1.81.
 packages="g++ cmake ninja-build
     libboost1.81-dev libboost-mpi1.81-dev libboost-serialization1.81-dev libboost-test1.81-dev
-    libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libssl-dev libxxhash-dev
+    libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libssl-dev libxxhash-dev zlib1g-dev
     libeigen3-dev"
 tools="clang-16 clang-format-16 libclang-rt-16-dev lld-16 strace lintian pkg-config
     libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy python3-mpi4py"
@@ -73,7 +73,7 @@ name_needs() {
 reshard: this system is not Debian 12, so what is needed is not installed by itself:
 reshard:   a C++20 compiler (g++ 12 or clang 16, or later), CMake 3.25, Ninja or Make, Python 3
 reshard:   Boost 1.81 or later: headers, MPI, Serialization, Test, JSON
-reshard:   Open MPI (the one that Boost.MPI was built with), CLI11, OpenSSL, xxHash, Eigen 3
+reshard:   Open MPI (the one that Boost.MPI was built with), CLI11, OpenSSL, xxHash, zlib, Eigen 3
 END
 }
 

@@ -27,6 +27,7 @@ set(reshard_needed ${reshard_lacks})
 reshard_find(boost_json "Boost.JSON ${reshard_boost_version} or later" libboost-json1.81-dev
     ${reshard_boost_version} CONFIG)
 reshard_find(xxHash xxHash libxxhash-dev)
+reshard_find(ZLIB zlib zlib1g-dev)
 reshard_find(MPI "MPI for C++" "libopenmpi-dev, openmpi-bin" COMPONENTS CXX)
 reshard_find(boost_serialization "Boost.Serialization ${reshard_boost_version} or later"
     libboost-serialization1.81-dev ${reshard_boost_version} CONFIG)

@@ -68,8 +68,8 @@ endfunction()
 
 reshard_add_library(core LINK Boost::headers
     ROOMS core layout tensor copy os group expr plan aoa bind bridge model)
-if(TARGET Boost::json AND TARGET xxHash::xxhash)
-    reshard_add_library(format OF core LINK Boost::json xxHash::xxhash ROOMS format)
+if(TARGET Boost::json AND TARGET xxHash::xxhash AND TARGET ZLIB::ZLIB)
+    reshard_add_library(format OF core LINK Boost::json xxHash::xxhash ZLIB::ZLIB ROOMS format)
 endif()
 if(TARGET Boost::mpi AND TARGET Boost::serialization)
     reshard_add_library(mpi OF core LINK Boost::mpi Boost::serialization ROOMS mpi)

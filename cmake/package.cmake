@@ -17,7 +17,7 @@ set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_NAME libreshard-dev)
 set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_DEPENDS "libboost1.81-dev")
 set(CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_RECOMMENDS
-    "libboost-mpi1.81-dev, libboost-serialization1.81-dev, libboost-json1.81-dev, libopenmpi-dev, libxxhash-dev")
+    "libboost-mpi1.81-dev, libboost-serialization1.81-dev, libboost-json1.81-dev, libopenmpi-dev, libxxhash-dev, zlib1g-dev")
 set(CPACK_COMPONENT_RESHARD_DEVELOPMENT_DESCRIPTION
 "move the tensors of a model from one parallel layout to another (C++)
 Reshard is a header-only C++20 library. It describes how the tensors of a

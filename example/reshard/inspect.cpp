@@ -122,6 +122,23 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
            grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " bytes of it\n";
 }
 
+/// What is not read: files, and tensors with the reason.
+std::vector<std::string> texts_of_unread(checkpoint_metadata const& checkpoint) {
+    std::vector<std::string> texts = checkpoint.unread;
+    for (auto const& [key, reason] : checkpoint.unread_tensors)
+        texts.push_back("tensor '" + key + "': " + reason);
+    return texts;
+}
+
+/// Without the tensors that cannot be read, which are listed apart.
+checkpoint_metadata without_unread(checkpoint_metadata opened) {
+    std::erase_if(opened.tensors, [&](detail::checkpoint_tensor const& tensor) {
+        return opened.unread_tensors.contains(tensor.key);
+    });
+    return opened;
+}
+
+/// \pre `checkpoint` is without its tensors that cannot be read, here and below
 json::object json_of(checkpoint_metadata const& checkpoint) {
     json::object tensors;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
@@ -158,8 +175,14 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
         all["this_layout_only"] = true;
     if (!checkpoint.objects.empty())
         all["objects"] = json_texts(object_keys(checkpoint));
-    if (!checkpoint.unread.empty())
-        all["unread"] = json_texts(checkpoint.unread);
+    if (auto const unread = texts_of_unread(checkpoint); !unread.empty())
+        all["unread"] = json_texts(unread);
+    json::object opaque;
+    for (detail::checkpoint_object const& object : checkpoint.objects)
+        if (!object.opaque.empty())
+            opaque[json_text(object.key)] = json_text(object.opaque);
+    if (!opaque.empty())
+        all["opaque"] = std::move(opaque);
     if (auto const delta = delta_of(checkpoint))
         all["delta"] = json_of(*delta);
     return all;
@@ -190,6 +213,16 @@ std::string shortened(std::string const& text, std::size_t most) {
     return text.substr(0, most) + "...";
 }
 
+/// What a value says; nothing for one that is not understood.
+std::optional<std::string> text_of(detail::saved_object const& value,
+                                   checkpoint_metadata const& opened) {
+    try {
+        return detail::text_of(value, opened.path.string());
+    } catch (error const&) {
+        return std::nullopt;
+    }
+}
+
 /// The beginning of what values say that are no tensors, by key. Those that cannot be read have
 /// none, nor has any of very many.
 std::map<std::string, std::string> object_texts(checkpoint_metadata const& opened,
@@ -203,12 +236,10 @@ std::map<std::string, std::string> object_texts(checkpoint_metadata const& opene
             open_checkpoint(solo(), options.path, {.format = options.reading});
         if (!source.can_read_objects())
             return texts;
-        for (detail::saved_object const& one : source.read_objects()) {
-            if (one.is_whole)
-                continue;
-            std::string const text = detail::text_of(one, opened.path.string());
-            texts[one.key] = shortened(text, most_bytes);
-        }
+        for (detail::saved_object const& one : source.read_objects())
+            if (!one.is_whole)
+                if (auto const text = text_of(one, opened))
+                    texts[one.key] = shortened(*text, most_bytes);
     } catch (error const&) {
         // They are listed without what they say.
     }
@@ -224,15 +255,18 @@ std::string object_text(checkpoint_metadata const& checkpoint, inspect_options c
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) {
         auto const says = texts.find(names[i]);
+        std::string const& opaque = checkpoint.objects[i].opaque;
         text += detail::printable("not a tensor: " + names[i] +
-                                  (says == texts.end() ? "" : " = " + says->second)) +
+                                  (!opaque.empty()       ? ": " + opaque
+                                   : says == texts.end() ? ""
+                                                         : " = " + says->second)) +
                 "\n";
     }
     if (shown < names.size())
         text += "and " + counted(names.size() - shown, "more value") + " that " +
                 (names.size() - shown == 1 ? "is no tensor" : "are no tensors") +
                 "; --all shows them\n";
-    for (std::string const& name : checkpoint.unread)
+    for (std::string const& name : texts_of_unread(checkpoint))
         text += detail::printable("not read: " + name) + "\n";
     return text;
 }
@@ -262,7 +296,8 @@ std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
-    checkpoint_metadata const checkpoint = open_checkpoint(options.path, options.reading);
+    checkpoint_metadata const checkpoint =
+        without_unread(open_checkpoint(options.path, options.reading));
     say_warnings(checkpoint.warnings);
     if (!options.report.empty())
         detail::write_whole_file(options.report, inspect_page(checkpoint, json_of(checkpoint)));

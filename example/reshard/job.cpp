@@ -183,8 +183,10 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 }
 
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
+///
+/// \throws error for rules about a tensor that cannot be read, whose shape may not be known
 detail::layout_table read_table(job& all, aoa::program const& written,
-                                program_expander const& expander) {
+                                program_expander const& expander, layout const& held) {
     job_files const& files = expander.files();
     detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     catalog const nothing;
@@ -192,6 +194,10 @@ detail::layout_table read_table(job& all, aoa::program const& written,
     if (all.lists_keys)
         return detail::table_of(wanted, nothing);
     aoa::expansion const expanded = expander.expand(written, nullptr);
+    if (!held.unread.empty() && expanded.is_complete)
+        detail::check_readable(
+            aoa::lower_all(expanded.code, expander.source(), nullptr, files.lowering).map, held,
+            nullptr);
     return detail::table_of(wanted, exports_of(expanded, expander.source(), files));
 }
 
@@ -412,7 +418,7 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
     job all;
     program_expander const expander(source, files);
     aoa::program const written = read_program(all, expander);
-    detail::layout_table table = read_table(all, written, expander);
+    detail::layout_table table = read_table(all, written, expander, held);
     all.expanded = expander.expand(written, &table);
     check_known(all, expander);
     refuse_scattered(all.expanded, files);
@@ -554,6 +560,10 @@ job make_job(layout const& source, job_files const& files) {
                                      "'" + key +
                                          "' is dropped: it is another name of a tensor that "
                                          "statements make under other names, and none makes it"));
+    if (all.expanded.is_complete && !all.first_error())
+        for (detail::unread_use const& one :
+             detail::find_unread(all.map(), held, all.target ? &*all.target : nullptr))
+            add_error(all, errc::unsupported, one.key, one.message);
     if (files.program.empty() || has_renames(files))
         add_hints_of_names(all.lowered.findings, from);
     if (!all.written.note.empty())

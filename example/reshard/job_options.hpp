@@ -129,7 +129,8 @@ inline void add_casts(CLI::App& command, job_files& files) {
                     files.program = renames_program;
             },
             "PATTERN=DTYPE: what has such a key, and elements of floating point, is written as "
-            "bfloat16, float16, float32 or float64; of several patterns the last counts "
+            "bfloat16, float16, float32 or float64, complex numbers as complex64 or complex128; of "
+            "several patterns the last counts "
             "(--cast '**=bfloat16' --cast '**norm**=float32')")
         ->expected(1)
         ->take_all()

@@ -49,7 +49,7 @@ struct cast_pattern {
 
 bool is_floating(data_type dtype) {
     return dtype != data_type::boolean && name(dtype).find("int") == std::string_view::npos &&
-           dtype != data_type::c64;
+           !detail::is_complex(dtype);
 }
 
 /// \pre `complaint_about_cast(text)` is empty
@@ -59,13 +59,19 @@ cast_pattern cast_of(std::string const& text) {
             data_type_from_name(text.substr(sign + 1))};
 }
 
-/// The last pattern that matches a tensor of floating point, or null.
+/// True where a cast to that type is for a tensor: of floating point alike, or of complex numbers.
+bool is_meant(cast_pattern const& cast, data_type dtype) {
+    return !cast.dtype                       ? is_floating(dtype) || detail::is_complex(dtype)
+           : detail::is_complex(*cast.dtype) ? detail::is_complex(dtype)
+                                             : is_floating(dtype);
+}
+
+/// The last pattern that is meant for a tensor, or null.
 cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& entry) {
     cast_pattern* last = nullptr;
-    if (is_floating(entry.dtype))
-        for (cast_pattern& cast : casts)
-            if (cast.pattern.matches(entry.key))
-                last = &cast;
+    for (cast_pattern& cast : casts)
+        if (is_meant(cast, entry.dtype) && cast.pattern.matches(entry.key))
+            last = &cast;
     return last;
 }
 
@@ -172,11 +178,13 @@ std::string complaint_about_cast(std::string const& text) {
     bool const is_pair = sign != text.npos && sign > 0;
     std::string const to = is_pair ? text.substr(sign + 1) : "";
     auto const dtype = data_type_from_name(to);
-    return to == no_cast || (dtype && is_floating(*dtype) && bits(*dtype) >= 16)
+    return to == no_cast || (dtype && (is_floating(*dtype) || detail::is_complex(*dtype)) &&
+                             bits(*dtype) >= 16)
                ? ""
                : "'" + text +
                      "' is no pattern of keys and a data type; write '**=bfloat16', with bfloat16, "
-                     "float16, float32, float64 or keep";
+                     "float16, float32, float64, or complex64 or complex128 for complex numbers, "
+                     "or keep";
 }
 
 std::string complaint_about_names(std::string const& name) {

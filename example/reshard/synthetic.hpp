@@ -32,7 +32,8 @@ constexpr std::uint64_t finite_bits(reshard::data_type dtype) {
     case bf16: return 0xbfffbfffbfffbfff;
     case f32:
     case c64: return 0xbfffffffbfffffff;
-    case f64: return 0xbfffffffffffffff;
+    case f64:
+    case c128: return 0xbfffffffffffffff;
     default: return 0xffffffffffffffff;
     }
 }

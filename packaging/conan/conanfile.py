@@ -32,6 +32,7 @@ class Reshard(ConanFile):
             self.requires("boost/1.81.0", options={"without_mpi": False}, transitive_headers=True)
             self.requires("openmpi/4.1.6", transitive_headers=True)
             self.requires("xxhash/0.8.2", transitive_headers=True)
+            self.requires("zlib/1.3.1", transitive_headers=True)
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "../..")
@@ -50,7 +51,7 @@ class Reshard(ConanFile):
         own = not self.options.system
         for name, requires, boost, libraries in (
             ("core", [], ["boost::headers"], []),
-            ("format", ["core"], ["boost::json", "xxhash::xxhash"], ["boost_json", "xxhash"]),
+            ("format", ["core"], ["boost::json", "xxhash::xxhash", "zlib::zlib"], ["boost_json", "xxhash", "z"]),
             ("mpi", ["core"], ["boost::mpi", "boost::serialization", "openmpi::openmpi"], ["boost_mpi", "boost_serialization"]),
             ("storage", ["format", "mpi"], [], []),
         ):

@@ -22,6 +22,7 @@ class Reshard(CMakePackage):
     depends_on("boost@1.81:+mpi+serialization+json cxxstd=20")
     depends_on("mpi")
     depends_on("xxhash")
+    depends_on("zlib-api")
     depends_on("cli11", type="build", when="+tool")
     depends_on("openssl", when="+tool")
 

@@ -61,6 +61,7 @@ FOREIGN = [
     (r"boost/interprocess", ["reshard/os/impl/arena_resource.ipp"]),
     (r"filesystem$|boost/filesystem", ["os", "format", "storage", "bridge"]),
     (r"xxhash\.h$|xxh", ["format", "storage"]),
+    (r"zlib\.h$", ["reshard/format/zip/impl/inflated_files.ipp"]),
 ]
 
 ORACLE_MAY = ["reshard/aoa/ast.hpp", "reshard/aoa/parse.hpp"]

@@ -82,6 +82,8 @@ BOOST_AUTO_TEST_CASE(every_data_type_keeps_its_bits) {
     std::vector<shard_descriptor> rows, flat;
     for (std::size_t i = 0; i < data_type_count; ++i) {
         auto const dtype = static_cast<data_type>(i);
+        if (dtype == data_type::c128) // which safetensors does not have
+            continue;
         std::string const key(code(dtype));
         index_t const rank = world().rank(), size = world().size();
         rows.push_back(shard_of(key, dtype, {3 * size, 8}, {3 * rank, 0}, {3, 8}));

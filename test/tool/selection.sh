@@ -56,7 +56,8 @@ succeeds 1 inspect nothing --json
 expects output "'args' in d['objects']" False
 
 # Quantised tensors that are left out do not refuse the others.
-refuses 3 "are of quantised types" convert "$quantized" out/x --without 'general.**'
+refuses 3 "'Q4_0.weight' cannot be read: it is of the quantised type Q4_0, .*\(--without 'Q4_0.weight'\)" \
+    convert "$quantized" out/x --only norm.weight --only Q4_0.weight
 succeeds 1 convert "$quantized" norm --only norm.weight
 # Another name of a tensor that is left out becomes its own.
 succeeds 1 convert "$views" tied.safetensors --only 'tied.**' --without tied.0
@@ -218,5 +219,279 @@ expects output "'groups.0.lr' in d['objects'], any('optimizer.state' in k for k 
 refuses 2 "'step' is to become 'optimizer.param_groups.0.lr', and the source has that as well" \
     convert "$training" out/x --to torch_dcp --rename step=optimizer.param_groups.0.lr
 refuses 3 ": no tensor is selected, only values that are none$" convert "$training" out/x --only step
+
+# An entry that cannot be read refuses only what wants it, in every format.
+python3 - <<'PYTHON'
+import argparse, collections, io, os, pickle, struct, sys, types, zipfile, zlib
+
+torch, utils, tensor = (types.ModuleType(name) for name in ("torch", "torch._utils", "torch._tensor"))
+for module in (torch, utils, tensor):
+    sys.modules[module.__name__] = module
+for name in ("FloatStorage", "QUInt8Storage"):
+    setattr(torch, name, type(name, (), {"__module__": "torch"}))
+torch.qint8 = None
+
+
+def function(module, name):
+    def call(*arguments):
+        pass
+
+    call.__module__, call.__name__, call.__qualname__ = module.__name__, name, name
+    setattr(module, name, call)
+    return call
+
+
+rebuild, sparse, qtensor = (function(utils, "_rebuild_" + name) for name in ("tensor_v2", "sparse_tensor", "qtensor"))
+from_type = function(tensor, "_rebuild_from_type_v2")
+
+
+class Storage:
+    def __init__(self, kind):
+        self.kind = kind
+
+
+class Made:
+    """What a function of torch makes of arguments."""
+    def __init__(self, maker, *arguments):
+        self.made = maker, arguments
+
+    def __reduce__(self):
+        return self.made
+
+
+def plain(kind="FloatStorage"):
+    return Storage(getattr(torch, kind)), 0, (2,), (1,), False, collections.OrderedDict()
+
+
+class Pickler(pickle.Pickler):
+    def persistent_id(self, value):
+        return ("storage", value.kind, "0", "cpu", 2) if isinstance(value, Storage) else None
+
+
+def save(name, value, protocol=2):
+    pickled = io.BytesIO()
+    Pickler(pickled, protocol).dump(value)
+    with zipfile.ZipFile(name, "w") as archive:
+        archive.writestr("x/data.pkl", pickled.getvalue())
+        archive.writestr("x/data/0", struct.pack("<2f", 1, 2))
+
+
+class Cfg:
+    pass
+
+
+class Names(list):
+    pass
+
+
+class Table(dict):
+    pass
+
+
+class Mine:
+    """A class of tensors."""
+
+
+class Call:
+    def __reduce__(self):
+        return os.system, ("touch ran",)
+
+
+def new_with_names(cls, *arguments, **names):
+    return object.__new__(cls)
+
+
+class Named:
+    __new__ = new_with_names
+
+    def __getnewargs_ex__(self):
+        return (1,), {"t": Made(rebuild, *plain())}
+
+
+table, w = Table(a=Made(rebuild, *plain())), Made(rebuild, *plain())
+table.more = 3
+save("lightning.ckpt", {"state_dict": {"w": w}, "hyper_parameters": {"cfg": Cfg()}})
+everything = {"w": w, "cfg": Cfg(), "class": Cfg, "method": Names.append, "names": Names([1, 2]), "table": table, "named": Named(1),
+              "inside": argparse.Namespace(deep=[Cfg()]), "listed": [1, Cfg()], "run": Call(), "bound": Names([3]).append, "lr": 0.5}
+for protocol in 2, 4, 5:
+    save(f"opaque{protocol}.pt", everything, protocol)
+save("whole.pt", Cfg(), 4)
+save("kinds.pt", {"w": w, "quantised": Made(rebuild, *plain("QUInt8Storage")), "sparse": Made(sparse, 1, (2, 3)),
+                  "q": Made(qtensor, *plain()), "mine": Made(from_type, rebuild, Mine, plain(), {})})
+
+# npz, as NumPy writes it.
+def npy(descr, shape, data, fortran=False):
+    head = f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + data
+
+
+w_bytes = struct.pack("<2f", 1, 2)
+members = {"w": npy("'<f4'", "(2,)", w_bytes), "name": npy("'<U5'", "()", "hello".encode("utf-32-le")),
+           "names": npy("'<U2'", "(2, 2)", "".join(x.ljust(2, "\0") for x in ("a", "bc", "\u00fc", "")).encode("utf-32-le"), True),
+           "raw": npy("'|S3'", "(2,)", b"ab\0\xffcd"), "o": npy("'|O'", "(1,)", pickle.dumps([Call()])),
+           "rows": npy("[('a', '<i4'), ('b', '<f4')]", "(1,)", bytes(8)), "day": npy("'<M8[D]'", "(1,)", bytes(8)),
+           "swapped": npy("'>f4'", "(2,)", w_bytes)}
+
+
+def npz(name, members, method=zipfile.ZIP_STORED, other=None):
+    with zipfile.ZipFile(name, "w", method) as archive:
+        for key, data in members.items():
+            archive.writestr(key + ".npy", data, zipfile.ZIP_LZMA if key == other else None)
+
+
+npz("named.npz", members)
+npz("deflated.npz", members, zipfile.ZIP_DEFLATED, other="day")
+npz("plain.npz", {"w": members["w"]})
+large = struct.pack("<1500000I", *(i * i % 65521 for i in range(1500000)))
+for name, method in ("large", zipfile.ZIP_STORED), ("small", zipfile.ZIP_DEFLATED):
+    npz(name + ".npz", {"a": npy("'<u4'", "(1000, 1500)", large), "b": npy("'<u4'", "(1000, 1500)", large, True), "w": members["w"]}, method)
+# Damaged: a member that inflates to more, or to less, than its directory or its header says; and one byte is another one.
+whole = open("small.npz", "rb").read()
+for name, at, change in ("more", 24, -4), ("less", 24, 4), ("huge", 24, 1 << 31):
+    begin = whole.index(b"PK\1\2")
+    size = struct.unpack_from("<I", whole, begin + at)[0] + change
+    open(name + ".npz", "wb").write(whole[:begin + at] + struct.pack("<I", size) + whole[begin + at + 4:])
+npz("short.npz", {"w": npy("'<f4'", "(3,)", w_bytes)}, zipfile.ZIP_DEFLATED)
+open("flipped.npz", "wb").write(whole[:40000] + bytes([whole[40000] ^ 4]) + whole[40001:])
+
+numbers = struct.pack("<6d", 0.5, -1, 2, 1e-3, 3, 7)
+npz("complex.npz", {"z": npy("'<c16'", "(3,)", numbers), "c": npy("'<c8'", "(3,)", struct.pack("<6f", *range(6))), "w": members["w"]})
+npz("halved.npz", {"z": npy("'<c8'", "(3,)", struct.pack("<6f", 0.5, -1, 2, 1e-3, 3, 7)),
+                   "c": npy("'<c8'", "(3,)", struct.pack("<6f", *range(6))), "w": members["w"]})
+PYTHON
+# Values of unknown classes are opaque: listed with the class, never run, never written, and left out with a warning.
+left="lightning.ckpt: 'hyper_parameters.cfg' is left out: it names '__main__.Cfg', which is none of .* nothing of it was run$"
+for ranks in 1 3; do
+    succeeds $ranks convert lightning.ckpt "light$ranks"
+    [ "$(grep -c "^warning: $left" errors)" = 1 ] || { report "a value that is left out is not named" && cat errors; }
+    succeeds 1 inspect "light$ranks" --json
+    keys "['state_dict.w']"
+done
+refuses 3 "1 warning is refused" convert lightning.ckpt out/x --strict-warnings
+succeeds 1 convert lightning.ckpt selected --only 'state_dict.**' --strict-warnings
+succeeds 1 convert lightning.ckpt excluded --without '**.cfg' --strict-warnings
+succeeds 1 inspect lightning.ckpt
+grep -q "^not a tensor: hyper_parameters.cfg: names '__main__.Cfg'" output || { report "an opaque value is not listed" && cat output; }
+for protocol in 2 4 5; do
+    succeeds 1 convert opaque$protocol.pt "opaque$protocol" --to torch_dcp
+    grep -q "'table' and 1 more are no tensors, but hold some" errors || { report "tensors in an opaque value are not said" && cat errors; }
+    succeeds 1 inspect "opaque$protocol" --json
+    expects output "sorted(d['tensors']), d['objects'], 'opaque' in d" "(['w'], ['lr'], False)"
+    succeeds 1 inspect opaque$protocol.pt --json
+    expects output "sorted(d['opaque'])" "['bound', 'cfg', 'class', 'inside', 'listed', 'method', 'named', 'names', 'run', 'table']"
+    succeeds 1 diff opaque$protocol.pt opaque$protocol.pt
+    refuses 3 "'lr' is no tensor, and safetensors has no place for it" convert opaque$protocol.pt out/x
+done
+refuses 3 "'whole' names '__main__.Cfg', .* there is nothing else that could be written$" convert whole.pt out/x
+[ -e ran ] && report "a pickle was run"
+
+# Tensors that cannot be read. What is refused on one rank is refused on three by the same call.
+RESHARD_REFUSED_RANKS=1
+succeeds 1 inspect kinds.pt
+for line in "'mine': is a tensor that torch._tensor._rebuild_from_type_v2 makes of the class __main__.Mine" "'q': .*_rebuild_qtensor" \
+    "'quantised': elements of torch.QUInt8Storage are not read" "'sparse': .*_rebuild_sparse_tensor"; do
+    grep -q "^not read: tensor $line" output || { report "inspect does not say $line" && cat output; }
+done
+grep -q "^warning: kinds.pt: 'quantised' is a tensor that cannot be read, and only what wants it is refused" errors || report "no warning names it"
+refuses 3 "'mine' cannot be read: .*\(--without 'mine'\)" convert kinds.pt out/x --only w --only mine
+refuses 3 "'q' cannot be read" convert kinds.pt out/x --to torch_dcp --only q
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >cut_all.json
+refuses 3 "'sparse' cannot be read" convert kinds.pt out/x --only w --only sparse --layout cut_all.json
+on 1 "$tool" convert kinds.pt out/x 2>&1 | grep -q "^(and 3 more; reshard check shows all)$" || report "the other tensors are not counted"
+succeeds 3 convert kinds.pt only --only w --strict-warnings
+succeeds 1 convert kinds.pt without --without mine --without q --without quantised --without sparse --strict-warnings
+printf '%s\n' 'mine -> _' 'q -> _' 'quantised -> _' 'sparse -> _' >dropped.aoa
+succeeds 3 convert kinds.pt dropped --program dropped.aoa
+succeeds 1 check --program dropped.aoa --source kinds.pt
+echo 'q -> w2' >wants.aoa
+refuses 3 "'w2' is made of 'q', which cannot be read" convert kinds.pt out/x --program wants.aoa --without mine --without sparse --without quantised
+on 1 "$tool" check --program wants.aoa --source kinds.pt >output 2>errors && report "check takes a tensor that cannot be read"
+grep -q "'w2' is made of 'q', which cannot be read" output || { report "check does not say which tensor cannot be read" && cat output; }
+echo '{"tensors": {"w": {"dtype": "F32", "shape": [2], "shards": [{"rank": 0, "offset": [0], "shape": [1]}, {"rank": 1, "offset": [1], "shape": [1]}]}}}' >w.json
+succeeds 3 convert kinds.pt laid --layout w.json
+succeeds 1 plan --source kinds.pt --target w.json
+for made in only without dropped laid; do
+    succeeds 1 diff $made plain.npz --data
+done
+
+# Members of npz: texts are values, objects are opaque, other elements cannot be read, and deflated ones are read.
+for file in named deflated; do
+    succeeds 1 convert $file.npz "npz_$file" --only w --strict-warnings
+    succeeds 1 diff "npz_$file" plain.npz --data
+    succeeds 1 inspect $file.npz
+    for line in "not a tensor: name = 'hello'" "not a tensor: names = \[\['a', 'ü'\], \['bc', ''\]\]" "not a tensor: raw = \[b'ab', b'.xffcd'\]" \
+        "not a tensor: o: is an array of Python objects" "not read: tensor 'rows': elements that are structures are not read" \
+        "not read: tensor 'day': .*" "not read: tensor 'swapped': elements of '>f4' are not read"; do
+        grep -q "^$line" output || { report "inspect of $file.npz does not say $line" && cat output; }
+    done
+    succeeds 1 convert $file.npz "$file.pt" --without rows --without day --without swapped --without o
+    succeeds 1 inspect "$file.pt"
+    grep -q "^not a tensor: name = 'hello'$" output || report "a text of $file.npz is not carried"
+    refuses 3 "'day' cannot be read" convert $file.npz out/x --to torch_dcp --only w --only day
+    refuses 3 "no tensors, and safetensors has no place for them" convert $file.npz out/x --without rows --without day --without swapped
+done
+for ranks in 1 3; do
+    succeeds $ranks convert small.npz "small$ranks" --layout two.json
+    succeeds 1 diff "small$ranks" large.npz --data
+done
+echo 'b^T -> b' >turn.aoa
+succeeds 1 convert small.npz turned.npz --program turn.aoa
+succeeds 1 convert large.npz unturned.npz --program turn.aoa
+succeeds 1 diff turned.npz unturned.npz --data
+succeeds 1 diff small.npz large.npz --data
+refuses 3 "more.npz: a.npy: .* has .* bytes, and .* are there" convert more.npz out/x
+refuses 3 "less.npz: a.npy: .* has .* bytes, and .* are there" convert less.npz out/x
+refuses 3 "huge.npz: a.npy: uint32 \[1000, 1500\] has 6000000 bytes, and 21[0-9]* are there" convert huge.npz out/x
+refuses 3 "short.npz: w.npy: float32 \[3\] has 12 bytes, and 8 are there" convert short.npz out/x
+refuses 3 "flipped.npz: a.npy: inflated, .* the file is damaged" convert flipped.npz out/x
+succeeds 1 convert flipped.npz beside_damage --only w
+succeeds 1 diff beside_damage plain.npz --data
+
+# Metadata of torch.distributed.checkpoint that are not understood.
+cp -r "$data/formats/dcp/torch-2.15/file_per_item" items
+cp -r items classes
+chmod -R u+w items classes
+python3 - <<'PYTHON'
+for name, old, new in ("items", b"bfloat16", b"quint4x2"), ("classes", b"TensorStorageMetadata", b"TensorStorageSomething"[:21]):
+    with open(name + "/.metadata", "rb+") as file:
+        text = file.read()
+        assert old in text and len(old) == len(new)
+        file.seek(0)
+        file.write(text.replace(old, new))
+PYTHON
+succeeds 3 convert items of_items --without b --without lr --strict-warnings
+succeeds 1 inspect of_items --json
+keys "['a.weight', 'c']"
+succeeds 1 inspect items
+grep -q "^not read: tensor 'b': elements of torch.quint4x2 are not read$" output || { report "a data type that is not known is not listed" && cat output; }
+refuses 3 "'b' cannot be read: elements of torch.quint4x2 are not read; leave it out \(--without 'b'\)" convert items out/x --no-objects
+succeeds 1 inspect classes
+[ "$(grep -c "^not read: tensor '.*': its metadata are an object of 'torch.distributed.checkpoint.metadata.TensorStorageSomethin'" output)" = 3 ] ||
+    { report "metadata that are not understood are not listed" && cat output; }
+
+# Complex numbers are data types: complex128 is refused where it has no place, with the cast that helps.
+for to in torch_dcp torch_save npz; do
+    target=complex_$to
+    [ $to = torch_dcp ] || target=complex_$to.${to/torch_save/pt}
+    succeeds 3 convert complex.npz "$target" --to $to
+    succeeds 1 diff "$target" complex.npz --data
+done
+refuses 3 "'z': safetensors has no data type for elements of complex128; cast it in the program, as in .z -> z, dtype=\"complex64\"" convert complex.npz out/x
+refuses 3 "safetensors has no data type for elements of complex128" convert complex.npz out/x --layout two.json
+echo 'z -> z, dtype="complex64"' >halve.aoa
+for ranks in 1 3; do
+    succeeds $ranks convert complex.npz "halved$ranks" --program halve.aoa
+    succeeds $ranks convert complex.npz "cast$ranks.safetensors" --cast '**=complex64'
+    succeeds 1 diff "halved$ranks" halved.npz --data
+    succeeds 1 diff "cast$ranks.safetensors" halved.npz --data
+done
+echo '{"mesh": [["tp", 3]], "rules": [{"match": "[zc]", "shard": {"tp": 0}}, {"match": "**", "shard": {}}]}' >three.json
+succeeds 3 convert complex.npz cut --to torch_dcp --layout three.json
+succeeds 1 diff cut complex.npz --data
+echo 'z -> z, dtype="float64"' >real.aoa
+refuses 3 "elements of type complex128 cannot be cast to float64: a real number cannot hold an imaginary part" convert complex.npz out/x --program real.aoa
+echo 'w -> w, dtype="complex64"' >imaginary.aoa
+refuses 3 "elements of type float32 cannot be cast to complex64: only complex numbers become complex ones" convert complex.npz out/x --program imaginary.aoa
 
 conclude

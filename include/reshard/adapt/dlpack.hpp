@@ -93,7 +93,7 @@ inline constexpr type_row types[] = {
     {2, 32, data_type::f32},         {2, 64, data_type::f64},     {4, 16, data_type::bf16},
     {5, 64, data_type::c64},         {6, 8, data_type::boolean},  {10, 8, data_type::f8_e4m3},
     {11, 8, data_type::f8_e4m3fnuz}, {12, 8, data_type::f8_e5m2}, {13, 8, data_type::f8_e5m2fnuz},
-    {14, 8, data_type::f8_e8m0},
+    {14, 8, data_type::f8_e8m0},     {5, 128, data_type::c128},
 };
 
 /// \throws error with errc::unsupported

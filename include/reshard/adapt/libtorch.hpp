@@ -41,6 +41,7 @@ inline constexpr torch_dtype torch_dtypes[] = {
     {"Float", data_type::f32},
     {"Double", data_type::f64},
     {"ComplexFloat", data_type::c64},
+    {"ComplexDouble", data_type::c128},
     {"Float8_e4m3fn", data_type::f8_e4m3},
     {"Float8_e5m2", data_type::f8_e5m2},
     {"Float8_e4m3fnuz", data_type::f8_e4m3fnuz},
@@ -48,7 +49,7 @@ inline constexpr torch_dtype torch_dtypes[] = {
     {"Float8_e8m0fnu", data_type::f8_e8m0},
 };
 
-/// \throws error with errc::unsupported for complex numbers of doubles or halves, quantized numbers
+/// \throws error with errc::unsupported for complex numbers of halves, quantized numbers
 ///         and packed ones
 inline data_type dtype_of_torch(std::string_view scalar) {
     for (torch_dtype const& known : torch_dtypes)

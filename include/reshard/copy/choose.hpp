@@ -65,6 +65,37 @@ constexpr bool is_transposed(affine_copy const& copy) {
            contiguous_source_axis(copy) < copy.ndim();
 }
 
+/// A copy of complex numbers as one of their parts, two for each.
+///
+/// \throws error with errc::limit_exceeded where there is no axis left for them
+constexpr affine_copy by_parts(affine_copy copy) {
+    if (copy.ndim() == max_ndim)
+        fail(errc::limit_exceeded, "complex numbers are cast along ", max_ndim,
+             " axes of which none continues another one; at most ", max_ndim - 1,
+             " are possible: cast them before, or behind");
+    copy.source_offset *= 2;
+    copy.target_offset *= 2;
+    for (std::size_t axis = 0; axis < copy.ndim(); ++axis) {
+        copy.source_strides[axis] *= 2;
+        copy.target_strides[axis] *= 2;
+    }
+    push_axis(copy, {2, 1, 1});
+    return copy;
+}
+
+/// What happens to the parts of complex numbers.
+///
+/// \pre    the source is complex
+/// \throws error as `check_castable`
+constexpr element_conversion by_parts(element_conversion conversion) {
+    for (std::size_t i = 0; i < conversion.chain.count; ++i) {
+        check_castable(conversion.source, conversion.chain.values[i]);
+        conversion.chain.values[i] = part_of(conversion.chain.values[i]);
+    }
+    conversion.source = part_of(conversion.source);
+    return conversion;
+}
+
 /// The kernel for a copy.
 ///
 /// \pre `copy` is fused

@@ -4,6 +4,7 @@
 #define RESHARD_COPY_CONVERT_HPP
 
 #include <reshard/copy/float_format.hpp>
+#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/data_type.hpp>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace detail {
 
 /// `significand * 2^exponent` with its sign, an infinity or a NaN.
 ///
-/// Every element of every data type but the complex one is a `number`, without rounding.
+/// Every element of every data type but the complex ones is a `number`, without rounding.
 ///
 /// \invariant the significand of a NaN holds its payload from the highest bit down, IEEE's quiet
 ///            bit first
@@ -197,9 +198,9 @@ constexpr std::uint64_t encode_integer(data_type dtype, number const& value) {
 ///
 /// A `bool` is 1 where any of its bits is set.
 ///
-/// \pre `dtype` is not complex
+/// \pre `dtype` is not complex, here and below
 constexpr number decode(data_type dtype, std::uint64_t bits) {
-    BOOST_ASSERT(dtype != data_type::c64);
+    BOOST_ASSERT(!is_complex(dtype));
     if (auto const format = float_format_of(dtype))
         return decode(*format, bits);
     if (dtype == data_type::boolean)
@@ -210,12 +211,11 @@ constexpr number decode(data_type dtype, std::uint64_t bits) {
 /// The element for a number, rounded once.
 ///
 /// Integers take the number cut towards zero, the nearest bound where it does not fit, and 0 for a
-/// NaN; `bool` takes "not zero", so a NaN is true; a complex number has the imaginary part 0.
+/// NaN; `bool` takes "not zero", so a NaN is true.
 constexpr std::uint64_t encode(data_type dtype, number const& value) {
     if (auto const format = float_format_of(dtype))
         return encode(*format, value);
-    if (dtype == data_type::c64)
-        return encode(format_f32, value);
+    BOOST_ASSERT(!is_complex(dtype));
     if (dtype == data_type::boolean)
         return !value.is_zero();
     return encode_integer(dtype, value);
@@ -225,14 +225,13 @@ constexpr std::uint64_t encode(data_type dtype, number const& value) {
 
 /// The element of type `target` for the element `bits` of type `source`: bits in and out.
 ///
+/// \pre        not both are complex, unless they are the same: their parts are converted one by one
 /// \par Source PyTorch and NumPy, from which integers differ: there they wrap where they do not fit
-/// \throws     error with errc::dtype_mismatch when a complex number is to become a real one
+/// \throws     error as `check_castable`
 constexpr std::uint64_t convert(data_type source, data_type target, std::uint64_t bits) {
     if (source == target)
         return bits;
-    if (source == data_type::c64)
-        fail(errc::dtype_mismatch, "elements of type complex64 cannot be cast to ", target,
-             ": a real number cannot hold an imaginary part");
+    detail::check_castable(source, target);
     return detail::encode(target, detail::decode(source, bits));
 }
 

@@ -39,7 +39,8 @@ public:
 
     conversion() = default;
 
-    /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
+    /// \pre    the source is not complex
+    /// \throws error as `check_castable`
     conversion(data_type source, std::span<data_type const> chain);
 
     /// The whole conversion in registers, where there is one.
@@ -85,7 +86,7 @@ struct prepared_copy {
 
 /// Prepares a copy.
 ///
-/// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
+/// \throws error as `check_castable`, and as `by_parts`
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores how = stores::by_size);
 
@@ -101,7 +102,7 @@ RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* targ
 ///
 /// \par Units offsets and strides in elements of the stored types, from the base pointers
 /// \pre       the places of the source and those of the target are disjoint
-/// \throws    error with errc::dtype_mismatch when complex numbers are to become real ones
+/// \throws    error as `prepare`
 inline void copy_elements(affine_copy const& copy, element_conversion const& conversion,
                           void const* source, void* target) {
     run(prepare(copy, conversion), source, target);

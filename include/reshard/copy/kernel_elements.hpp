@@ -108,13 +108,14 @@ void copy_line(unsigned char const* source, index_t source_stride, unsigned char
 using line_function = void (*)(unsigned char const* source, index_t source_stride,
                                unsigned char* target, index_t target_stride, index_t count);
 
-/// `copy_line` of elements of `size` bytes: 1, 2, 4 or 8.
+/// `copy_line` of elements of `size` bytes: 1, 2, 4, 8 or 16.
 inline line_function copy_line_of(index_t size) {
     switch (size) {
     case 1: return copy_line<1>;
     case 2: return copy_line<2>;
     case 4: return copy_line<4>;
-    default: BOOST_ASSERT(size == 8); return copy_line<8>;
+    case 8: return copy_line<8>;
+    default: BOOST_ASSERT(size == 16); return copy_line<16>;
     }
 }
 

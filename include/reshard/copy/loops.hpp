@@ -89,7 +89,7 @@ inline constexpr index_t tile_bytes = 16384;
 /// them.
 constexpr tile_extent narrow_tile(index_t size, index_t target_size) {
     constexpr auto line = static_cast<index_t>(line_bytes);
-    return {(size == 8 ? 1 : 4) * line / size,
+    return {(size >= 8 ? 1 : 4) * line / size,
             std::max<index_t>(16, line / std::min(size, target_size))};
 }
 
@@ -129,13 +129,14 @@ void gather_tile(unsigned char const* source, index_t pitch, tile_extent extent,
 using gather_function = void (*)(unsigned char const* source, index_t pitch, tile_extent extent,
                                  unsigned char* tile);
 
-/// `gather_tile` of elements of `size` bytes: 1, 2, 4 or 8.
+/// `gather_tile` of elements of `size` bytes: 1, 2, 4, 8 or 16.
 inline gather_function gather_tile_of(index_t size) {
     switch (size) {
     case 1: return gather_tile<1>;
     case 2: return gather_tile<2>;
     case 4: return gather_tile<4>;
-    default: BOOST_ASSERT(size == 8); return gather_tile<8>;
+    case 8: return gather_tile<8>;
+    default: BOOST_ASSERT(size == 16); return gather_tile<16>;
     }
 }
 

@@ -57,7 +57,8 @@ constexpr number_range range_of(data_type dtype) {
     case data_type::bf16: return {8, -133, 127, true, true, true, true, true};
     case data_type::f32: return {24, -149, 127, true, true, true, true, true};
     case data_type::c64: return {24, -149, 127, true, true, true, true, true};
-    case data_type::f64: return {53, -1074, 1023, true, true, true, true, true};
+    case data_type::f64:
+    case data_type::c128: return {53, -1074, 1023, true, true, true, true, true};
     }
     return {};
 }
@@ -69,7 +70,7 @@ constexpr number_range range_of(data_type dtype) {
 constexpr bool is_lossless(data_type from, data_type to) {
     if (from == to)
         return true;
-    if (from == data_type::c64)
+    if (is_complex(from) != is_complex(to))
         return false;
     auto const a = range_of(from);
     auto const b = range_of(to);
@@ -79,9 +80,19 @@ constexpr bool is_lossless(data_type from, data_type to) {
            (!a.has_minus_zero || b.has_minus_zero);
 }
 
-/// True where a cast has a meaning: complex numbers have no counterpart among real ones.
+/// True where a cast has a meaning: complex numbers become complex ones, and no others do.
 constexpr bool is_castable(data_type from, data_type to) {
-    return from != data_type::c64 || to == data_type::c64;
+    return is_complex(from) == is_complex(to);
+}
+
+/// Refuses a cast that has no meaning.
+///
+/// \throws error with errc::dtype_mismatch
+constexpr void check_castable(data_type from, data_type to) {
+    if (!is_castable(from, to))
+        fail(errc::dtype_mismatch, "elements of type ", from, " cannot be cast to ", to,
+             is_complex(from) ? ": a real number cannot hold an imaginary part"
+                              : ": only complex numbers become complex ones");
 }
 
 /// The data types that follow the source's own, each a rounding that must happen.

@@ -18,13 +18,14 @@
 #include <type_traits>
 
 /// \file
-/// What an element is: every data type of safetensors, its size in bits and its names.
+/// What an element is: every data type of safetensors, and complex128; its size in bits, and its
+/// names.
 
 namespace reshard {
 
-/// The data types of safetensors, in the order in which its writer sorts them.
+/// The data types of safetensors, in the order in which its writer sorts them, and complex128.
 ///
-/// \par Source safetensors (Hugging Face), `Dtype`; there is no 128-bit complex type
+/// \par Source safetensors (Hugging Face), `Dtype`, which has no complex128; NumPy and torch do
 enum class data_type : std::uint8_t {
     boolean,
     f4,
@@ -48,6 +49,7 @@ enum class data_type : std::uint8_t {
     f64,
     i64,
     u64,
+    c128, ///< not in safetensors
 };
 
 namespace detail {
@@ -83,6 +85,7 @@ inline constexpr data_type_facts all_data_types[] = {
     {"F64", "float64", 64},
     {"I64", "int64", 64},
     {"U64", "uint64", 64},
+    {"C128", "complex128", 128},
 };
 
 inline constexpr std::size_t data_type_count = std::size(all_data_types);
@@ -99,7 +102,7 @@ constexpr data_type_facts const& facts(data_type dtype) {
 /// The size of one element in bits.
 constexpr int bits(data_type dtype) { return detail::facts(dtype).bits; }
 
-/// The safetensors code, as in `"BF16"`.
+/// The safetensors code, as in `"BF16"`; of complex128, which has none there, one of that kind.
 constexpr std::string_view code(data_type dtype) { return detail::facts(dtype).code; }
 
 /// The name in AOA programs, as in `"bfloat16"`.
@@ -107,12 +110,27 @@ constexpr std::string_view name(data_type dtype) { return detail::facts(dtype).n
 
 namespace detail {
 
-/// The data type of a safetensors code (case matters, as there), or nothing.
+/// The data type of a code (case matters, as in safetensors), or nothing.
 constexpr std::optional<data_type> data_type_from_code(std::string_view text) {
     for (std::size_t i = 0; i < data_type_count; ++i)
         if (all_data_types[i].code == text)
             return static_cast<data_type>(i);
     return std::nullopt;
+}
+
+} // namespace detail
+
+namespace detail {
+
+constexpr bool is_complex(data_type dtype) {
+    return dtype == data_type::c64 || dtype == data_type::c128;
+}
+
+/// The data type of the real and the imaginary part.
+///
+/// \pre `dtype` is complex
+constexpr data_type part_of(data_type dtype) {
+    return dtype == data_type::c64 ? data_type::f32 : data_type::f64;
 }
 
 } // namespace detail
@@ -175,10 +193,10 @@ struct data_type_constant {
 };
 
 /// A real and an imaginary part.
-template <class T>
-concept complex_of_floats = sizeof(T) == 2 * sizeof(float) && requires(T const& number) {
-    { number.real() } -> std::same_as<float>;
-    { number.imag() } -> std::same_as<float>;
+template <class T, class Part>
+concept complex_of = sizeof(T) == 2 * sizeof(Part) && requires(T const& number) {
+    { number.real() } -> std::same_as<Part>;
+    { number.imag() } -> std::same_as<Part>;
 };
 
 } // namespace detail
@@ -211,8 +229,12 @@ template <>
 struct data_type_traits<double> : detail::data_type_constant<data_type::f64> {};
 /// `std::complex<float>`, whose header is large, and its like.
 template <class T>
-    requires detail::complex_of_floats<T>
+    requires detail::complex_of<T, float>
 struct data_type_traits<T> : detail::data_type_constant<data_type::c64> {};
+/// `std::complex<double>` and its like.
+template <class T>
+    requires detail::complex_of<T, double>
+struct data_type_traits<T> : detail::data_type_constant<data_type::c128> {};
 
 /// The data type of elements of type `T`.
 template <class T>

@@ -14,13 +14,11 @@ namespace reshard {
 
 /// The tensor with each element rounded to `dtype` (to nearest, ties to even; NaN stays NaN).
 ///
-/// \throws     error with errc::dtype_mismatch for complex to real, with errc::limit_exceeded where
-///             more than 15 roundings follow one another
+/// \throws     error with errc::dtype_mismatch between complex and real numbers, with
+///             errc::limit_exceeded where more than 15 roundings follow one another
 /// \par Source the dtype attribute of AOA; there float16, float32 and bfloat16 only
 constexpr expression cast(expression const& tensor, data_type dtype) {
-    if (!detail::is_castable(tensor.dtype, dtype))
-        fail(errc::dtype_mismatch, "a cast from ", tensor.dtype, " to ", dtype,
-             " would lose the imaginary part");
+    detail::check_castable(tensor.dtype, dtype);
     expression result{tensor.shape, dtype, detail::piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {

@@ -219,7 +219,7 @@ template <expression Of, class T>
 struct cast {
     static_assert(detail::has_data_type<T>, "the element type of a typed::cast has no data type");
     static_assert(detail::is_castable(Of::dtype, detail::named_data_type<T>()),
-                  "a cast from complex to real numbers would lose the imaginary part");
+                  "a cast is from complex numbers to complex ones, or from real to real ones");
 
     using keyless = cast<typename Of::keyless, T>;
     using sources = typename Of::sources;

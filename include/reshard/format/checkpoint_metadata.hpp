@@ -102,6 +102,7 @@ struct checkpoint_object {
     bool is_none = false;       ///< as far as it is known
     bool holds_tensors = false; ///< within it, where they have no keys and are not read
     bool is_common = false;     ///< is a part of what ranks have in common, which is one file
+    std::string opaque{};       ///< why it is never read nor written; empty where it is
 
     bool operator==(checkpoint_object const&) const = default;
 };
@@ -130,10 +131,12 @@ struct checkpoint_metadata {
         metadata;                      ///< of the first file, without what describes shards
     std::vector<std::string> warnings; ///< each begins with its file
     /// What holds more of the same checkpoint, and was not read: files beside these, such as the
-    /// optimizer state and master weights of a Unified Checkpoint, or tensors of quantised types.
+    /// optimizer state and master weights of a Unified Checkpoint.
     std::vector<std::string> unread{};
-    std::string unread_reason{};            ///< goes on behind their names
-    std::vector<std::string> unread_keys{}; ///< of each of `unread`, where these are tensors
+    std::string unread_reason{}; ///< goes on behind their names
+    /// Tensors that cannot be read, as those of quantised types, and why. They are among `tensors`
+    /// too, without shards; their data type there says nothing, nor does a shape without axes.
+    std::map<std::string, std::string> unread_tensors{};
     /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
     /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};

@@ -5,6 +5,7 @@
 
 #include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/os/file_store.hpp>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -52,6 +54,9 @@ struct opened_checkpoint {
 RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string> const& only,
                               std::vector<std::string> const& without);
 
+/// What an error says behind what it names, "tensor 'w'" for one, or all of it.
+RESHARD_DECL std::string text_behind(std::string_view text, std::string_view what);
+
 /// Puts together a checkpoint of whole tensors, which are anywhere in its files: each at one place,
 /// or in parts of its elements.
 class whole_tensors {
@@ -83,11 +88,34 @@ public:
     RESHARD_DECL void add_part(std::string const& key, index_vector const& shape, box const& region,
                                file_tensor const& tensor);
 
+    /// Adds a tensor of the last file that cannot be read, and why.
+    RESHARD_DECL void add_unread(std::string key, index_vector const& shape, std::string reason);
+
+    /// What `read()` finds of a tensor of the last file; nothing where it cannot be read, which is
+    /// noted.
+    ///
+    /// \param what names it in errors of `read`: "tensor 'w'"
+    /// \throws error as `read` with another code than errc::unsupported and errc::limit_exceeded
+    std::optional<file_tensor> readable(std::string const& key, std::string_view what,
+                                        auto&& read) {
+        try {
+            return read();
+        } catch (error const& problem) {
+            if (problem.code() != errc::unsupported && problem.code() != errc::limit_exceeded)
+                throw;
+            add_unread(key, {}, text_behind(problem.what(), what));
+            return std::nullopt;
+        }
+    }
+
     /// Adds another name of a tensor.
     RESHARD_DECL void add_alias(std::string alias, std::string const& key);
 
     /// Adds a value of the last file that is no tensor.
     RESHARD_DECL void add_object(std::string key, bool is_none = false, bool holds_tensors = false);
+
+    /// Adds a value of the last file that is never read nor written, and why.
+    RESHARD_DECL void add_opaque(std::string key, std::string reason, bool holds_tensors = false);
 
     /// Adds to what was noticed; a text begins with its file.
     void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
@@ -102,7 +130,7 @@ private:
 
     std::shared_ptr<file_store const> files_;
     checkpoint_metadata result_;
-    std::map<std::string, holder_t> keys_; ///< and their files
+    std::map<std::string, holder_t> keys_;      ///< and their files
     std::map<std::string, std::size_t> parted_; ///< the places of tensors that were added in parts
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;

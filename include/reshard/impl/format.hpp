@@ -46,6 +46,7 @@
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>
 #include <reshard/format/numpy/impl/npy.ipp>
+#include <reshard/format/numpy/impl/npy_array.ipp>
 #include <reshard/format/numpy/impl/npy_plan.ipp>
 #include <reshard/format/paddle/impl/paddle.ipp>
 #include <reshard/format/paddle/impl/paddle_plan.ipp>
@@ -62,6 +63,7 @@
 #include <reshard/format/torch/impl/torch_archive.ipp>
 #include <reshard/format/torch/impl/torch_save.ipp>
 #include <reshard/format/torch/impl/torch_tensors.ipp>
+#include <reshard/format/zip/impl/inflated_files.ipp>
 #include <reshard/format/zip/impl/stored_zip.ipp>
 #include <reshard/format/zip/impl/zip_plan.ipp>
 

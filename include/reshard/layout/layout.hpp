@@ -80,6 +80,9 @@ struct layout {
     /// then shards are no blocks of a fused tensor.
     bool has_global_order = false;
     detail::quantisation_facts quantised = {}; ///< of a checkpoint, as its configuration says
+    /// Of a checkpoint: tensors that cannot be read, which nobody holds, and why. Only what wants
+    /// one of them is refused.
+    std::map<std::string, std::string> unread = {};
 
     /// The tensor of that key, or null.
     tensor_layout const* find(std::string_view key) const;

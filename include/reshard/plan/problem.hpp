@@ -20,11 +20,28 @@ namespace reshard {
 ///
 /// \throws error with errc::unknown_key for a target tensor that the program does not yield (it
 ///         names a rank that wants it), with
-///         errc::shape_mismatch or errc::dtype_mismatch where layouts and program differ
+///         errc::shape_mismatch or errc::dtype_mismatch where layouts and program differ, and as
+///         `check_readable`
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target);
 
 namespace detail {
+
+/// A tensor that is made of one that cannot be read.
+struct unread_use {
+    std::string key;
+    std::string message;
+};
+
+/// What a program makes of tensors that cannot be read (`layout::unread`), each tensor once.
+///
+/// \param target what is wanted; null: all that the program yields
+RESHARD_DECL std::vector<unread_use> find_unread(mapping const& program, layout const& source,
+                                                 layout const* target);
+
+/// \throws error with errc::unsupported for the first of them
+RESHARD_DECL void check_readable(mapping const& program, layout const& source,
+                                 layout const* target);
 
 /// A tensor of which a holder has elements, and not the scales of their blocks.
 struct scales_apart {

@@ -142,7 +142,7 @@ public:
     /// A file that stays open as long as the checkpoint does, or null where it has too many files.
     file_store::file const* kept_file(holder_t file) const;
 
-    /// Reads the values that are no tensors (`metadata().objects`).
+    /// Reads the values that are no tensors (`metadata().objects`), but for those that are opaque.
     ///
     /// \throws error with errc::unsupported where the format has some, and they cannot be carried
     std::vector<detail::saved_object> read_objects() const;
@@ -203,6 +203,9 @@ private:
 RESHARD_DECL catalog catalog_of(checkpoint const& source);
 
 namespace detail {
+
+/// The keys of values that are no tensors and can be read, in their order.
+RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& metadata);
 
 /// A digest of what a checkpoint says of itself, its save included, to see that all ranks opened
 /// the same one: of no paths, and of nothing that files say beside their tensors.

@@ -63,6 +63,7 @@ def main():
         save(f"{name}.npy", ramp(2, 3, dtype=name, first=0 if name.startswith("u") else -2))
     save("bool.npy", np.array([[True, False, True]]))
     save("complex64.npy", (ramp(3) - 1j * ramp(3)).astype("complex64"))
+    save("complex128.npy", np.array([1j]))
     save("fortran.npy", np.asfortranarray(ramp(2, 3, 4)))
     save("fortran_vector.npy", np.asfortranarray(ramp(3)))
     save("transposed.npy", ramp(3, 2).T)
@@ -77,14 +78,13 @@ def main():
     save_npz("stored.npz", {"weight": ramp(2, 3), "fortran": np.asfortranarray(ramp(2, 3)), "scalar": np.array(-3), "model.layers.0/w": ramp(2),
                             "ünïcode": ramp(1, first=9), "empty": np.zeros(0, "float16")})
     save_npz("none.npz", {})
-    np.savez_compressed(path_of("deflated.npz"), weight=ramp(2, 3))
-    write_expected(path_of("deflated.npz"), refuse("weight.npy is deflated", **WRITER))
+    save_npz("deflated.npz", {"weight": ramp(2, 3)}, np.savez_compressed)
     save_refused("big_endian.npy", ramp(2, 3).astype(">f4"), "descr >f4")
     save_refused("structured.npy", np.zeros(2, [("a", "<i4"), ("b", "<f4")]), "descr [('a', '<i4'), ('b', '<f4')]")
     save_refused("object.npy", np.array([None, "x"], dtype=object), "descr |O")
-    save_refused("string.npy", np.array(["ab", "c"]), "descr <U2")
+    np.save(path_of("string.npy"), np.array(["ab", "c"]))
+    write_expected(path_of("string.npy"), {**WRITER, "tensors": [], "aliases": [], "objects": [{"key": "string", "repr": "['ab', 'c']"}]})
     save_refused("void.npy", ramp(2, dtype="uint16").view("V2"), "descr |V2")
-    save_refused("complex128.npy", np.array([1j]), "descr <c16")
     save_refused("datetime.npy", np.array(["2026-01-01"], "datetime64[D]"), "descr <M8[D]")
 
 

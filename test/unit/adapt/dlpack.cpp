@@ -216,6 +216,7 @@ BOOST_AUTO_TEST_CASE(types_have_the_codes_of_the_specification) {
     static_assert(dlpack::dtype_of(type{2, 16, 1}) == data_type::f16);
     static_assert(dlpack::dtype_of(type{4, 16, 1}) == data_type::bf16);
     static_assert(dlpack::dtype_of(type{5, 64, 1}) == data_type::c64);
+    static_assert(dlpack::dtype_of(type{5, 128, 1}) == data_type::c128);
     static_assert(dlpack::dtype_of(type{6, 8, 1}) == data_type::boolean);
     BOOST_TEST(true);
 }

@@ -85,12 +85,12 @@ BOOST_AUTO_TEST_SUITE(adapt_libtorch)
 
 BOOST_AUTO_TEST_CASE(types_are_what_torch_calls_them) {
     std::vector<std::pair<at::ScalarType, data_type>> const known{
-        {at::kBool, data_type::boolean},    {at::kByte, data_type::u8},
-        {at::kChar, data_type::i8},         {at::kShort, data_type::i16},
-        {at::kInt, data_type::i32},         {at::kLong, data_type::i64},
-        {at::kHalf, data_type::f16},        {at::kBFloat16, data_type::bf16},
-        {at::kFloat, data_type::f32},       {at::kDouble, data_type::f64},
-        {at::kComplexFloat, data_type::c64}};
+        {at::kBool, data_type::boolean},     {at::kByte, data_type::u8},
+        {at::kChar, data_type::i8},          {at::kShort, data_type::i16},
+        {at::kInt, data_type::i32},          {at::kLong, data_type::i64},
+        {at::kHalf, data_type::f16},         {at::kBFloat16, data_type::bf16},
+        {at::kFloat, data_type::f32},        {at::kDouble, data_type::f64},
+        {at::kComplexFloat, data_type::c64}, {at::kComplexDouble, data_type::c128}};
     for (auto const& [scalar, dtype] : known) {
         at::Tensor const t = at::zeros({2}, scalar);
         BOOST_TEST((view(t).dtype == dtype), "not " << name(dtype));

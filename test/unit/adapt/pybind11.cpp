@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(arrays_of_every_type_keep_the_laws) {
     how.dtypes = {data_type::boolean, data_type::u8,  data_type::i8,  data_type::i16,
                   data_type::u16,     data_type::f16, data_type::i32, data_type::u32,
                   data_type::f32,     data_type::c64, data_type::f64, data_type::i64,
-                  data_type::u64};
+                  data_type::u64,     data_type::c128};
     how.ndims = {0, 1, 2, 3, 8};
     testing::check_adapter(how);
     testing::check_adapter(arrays<py::array_t<float>>());
@@ -169,9 +169,8 @@ BOOST_AUTO_TEST_CASE(other_types_orders_and_strides_are_refused_with_the_key) {
         return;
     check_refused(evaluated("np.zeros(2, '>f4')"),
                   "'w': a NumPy array of '>float32' has no data type here; convert it with astype");
-    check_refused(
-        evaluated("np.zeros(2, np.complex128)"),
-        "'w': a NumPy array of 'complex128' has no data type here; convert it with astype");
+    check_refused(evaluated("np.zeros(2, np.longdouble)"),
+                  "'w': a NumPy array of 'float128' has no data type here; convert it with astype");
     check_refused(evaluated("np.zeros(2, [('a', np.float32), ('b', np.int16)])['a']"),
                   "'w': axis 0 of an array has a stride of 6 bytes, and its elements have 4; copy "
                   "it");

@@ -271,9 +271,10 @@ BOOST_AUTO_TEST_CASE(bool_is_whether_the_value_is_not_zero) {
     BOOST_TEST(convert(dtype::boolean, dtype::boolean, 2) == 2u); // no cast: bits stay
 }
 
-BOOST_AUTO_TEST_CASE(real_numbers_become_complex_but_not_the_other_way) {
-    BOOST_TEST(f32_to(dtype::c64, 1.5f) == bits_of(1.5f));
-    BOOST_TEST(convert(dtype::i8, dtype::c64, 0xff) == bits_of(-1.0f));
+BOOST_AUTO_TEST_CASE(real_numbers_do_not_become_complex_nor_the_other_way) {
+    BOOST_CHECK_EXCEPTION(f32_to(dtype::c64, 1.5f), error, [](error const& problem) {
+        return problem.code() == errc::dtype_mismatch;
+    });
     BOOST_TEST(convert(dtype::c64, dtype::c64, 0x123456789) == 0x123456789u);
     BOOST_CHECK_EXCEPTION(convert(dtype::c64, dtype::f64, 0), error, [](error const& problem) {
         return problem.code() == errc::dtype_mismatch &&
@@ -286,8 +287,7 @@ BOOST_AUTO_TEST_CASE(casts_that_are_called_lossless_lose_no_bit) {
         for (std::size_t k = 0; k < data_type_count; ++k) {
             auto const narrow = static_cast<dtype>(i);
             auto const wide = static_cast<dtype>(k);
-            if (bits(narrow) > 16 || narrow == dtype::boolean || wide == dtype::c64 ||
-                !is_lossless(narrow, wide))
+            if (bits(narrow) > 16 || narrow == dtype::boolean || !is_lossless(narrow, wide))
                 continue;
             for (std::uint64_t element = 0; element < std::uint64_t{1} << bits(narrow); ++element)
                 if (convert(wide, narrow, convert(narrow, wide, element)) != element)

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(every_safetensors_code_has_its_size) {
         {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
         {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
         {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
-        {"I64", 64},        {"U64", 64},
+        {"I64", 64},        {"U64", 64},    {"C128", 128},
     };
     BOOST_TEST(std::size(table) == data_type_count);
     for (auto const& row : table) {
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(every_safetensors_code_has_its_size) {
 BOOST_AUTO_TEST_CASE(codes_and_names_are_found_exactly_or_not_at_all) {
     BOOST_TEST((data_type_from_code("BF16") == data_type::bf16));
     BOOST_TEST(!data_type_from_code("bf16").has_value());
-    BOOST_TEST(!data_type_from_code("C128").has_value());
+    BOOST_TEST(!data_type_from_code("C256").has_value());
     BOOST_TEST(!data_type_from_code("").has_value());
     BOOST_TEST((data_type_from_name("bfloat16") == data_type::bf16));
     BOOST_TEST((data_type_from_name("float8_e4m3fn") == data_type::f8_e4m3));
@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(element_types_of_the_language_have_a_data_type) {
     BOOST_TEST((data_type_of<float16> == data_type::f16));
     BOOST_TEST((data_type_of<bfloat16> == data_type::bf16));
     BOOST_TEST((data_type_of<std::complex<float>> == data_type::c64));
+    BOOST_TEST((data_type_of<std::complex<double>> == data_type::c128));
 }
 
 BOOST_AUTO_TEST_CASE(half_precision_elements_are_their_bits) {

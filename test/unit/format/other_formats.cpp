@@ -49,6 +49,8 @@ void put(std::string& whole_bytes, checkpoint_tensor const& tensor, checkpoint_s
 described_tensors tensors_in(opened_checkpoint const& opened) {
     described_tensors all;
     for (checkpoint_tensor const& tensor : opened.metadata.tensors) {
+        if (opened.metadata.unread_tensors.contains(tensor.key))
+            continue;
         std::string whole_bytes(static_cast<std::size_t>(byte_count(
                                     element_count(index_vector(tensor.shape)), tensor.dtype)),
                                 '\xEE');
@@ -126,6 +128,18 @@ std::string dict_file(std::string const& keys_and_values) {
 /// Opens a checkpoint and reads all of it.
 void read_all(fs::path const& path) { tensors_in(open_files(files_of_system(), path, {})); }
 
+/// True for a checkpoint that is not read, or of which something is listed with a reason only.
+bool is_refused(fs::path const& path) {
+    try {
+        checkpoint_metadata const found = open_files(files_of_system(), path, {}).metadata;
+        return !found.unread_tensors.empty() ||
+               std::ranges::any_of(found.objects,
+                                   [](auto const& one) { return !one.opaque.empty(); });
+    } catch (error const& thrown) {
+        return thrown.code() == errc::unsupported || thrown.code() == errc::limit_exceeded;
+    }
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_read) {
@@ -138,10 +152,7 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_read) {
             json_cursor const expected(document, name, errc::corrupt_file);
             fs::path const path = described_by(description);
             if (expected.find("refused")) {
-                BOOST_CHECK_EXCEPTION(read_all(path), error, [](error const& thrown) {
-                    return thrown.code() == errc::unsupported ||
-                           thrown.code() == errc::limit_exceeded;
-                });
+                BOOST_TEST(is_refused(path));
                 continue;
             }
             opened_checkpoint const opened = open_files(files_of_system(), path, {});

@@ -140,17 +140,38 @@ BOOST_AUTO_TEST_CASE(bytes_stay_in_the_file) {
     BOOST_TEST(all.end() == 8u);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_but_known_names_is_accepted) {
-    BOOST_TEST(
-        refusal("\x8c\x05posix\x8c\x06system\x93\x8c\x02ls\x85R."s, errc::unsupported) ==
-        "p: byte 17 names 'posix.system', which is none of the classes and functions that such a "
-        "file may have; nothing of it was run");
-    BOOST_TEST(refusal("cos\nsystem\n."s, errc::unsupported).find("'os.system'") !=
-               std::string::npos);
+BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
+    auto const unknown = [](std::string const& codes) {
+        pickle const all = read(codes);
+        BOOST_TEST(all.has_unknown());
+        return std::string(all.unknown_class(all.root()).value_or("known"));
+    };
+    BOOST_TEST(unknown("\x8c\x05posix\x8c\x06system\x93\x8c\x02ls\x85R."s) == "posix.system");
+    BOOST_TEST(unknown("cos\nsystem\n."s) == "os.system");
     // A star stands for one name, not for modules.
-    BOOST_TEST(refusal("ctorch.hub\nload\n."s, errc::unsupported).find("'torch.hub.load'") !=
-               std::string::npos);
-    BOOST_TEST(refusal("ctorch\nfloat32\n."s) == "accepted");
+    BOOST_TEST(unknown("ctorch.hub\nload\n."s) == "torch.hub.load");
+    // A class with arguments by name, a method of an object, and a state.
+    BOOST_TEST(unknown("cm\nC\n)}\x8c\x01xK\x01s\x92."s) == "m.C");
+    BOOST_TEST(unknown("cbuiltins\ngetattr\ncm\nC\n)\x81\x8c\x01x\x86R)R."s) == "builtins.getattr");
+    BOOST_TEST(unknown("cm\nC\n)\x81}\x8c\x01xK\x01sb."s) == "m.C");
+    pickle const known = read("ctorch\nfloat32\n."s);
+    BOOST_TEST(!known.has_unknown());
+    BOOST_TEST(!known.unknown_class(known.root()));
+    BOOST_TEST(refusal("ctorch\ndevice\n)}\x8c\x01xK\x01s\x92."s, errc::unsupported) ==
+               "p: byte 24 makes an object of named arguments");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_added_to_an_object_of_an_unknown_class_is_kept_with_its_arguments) {
+    // A class of a list and a dict: m.C(7), to which 1, [2, 3] and {'x': 4} are added.
+    pickle const all = read("cm\nC\nK\x07\x85RK\x01\x61(K\x02K\x03\x65\x8c\x01xK\x04s."s);
+    BOOST_TEST(*all.unknown_class(all.root()) == "m.C");
+    auto const with_dict = all.elements(all.object(all.root(), "").arguments, "");
+    BOOST_TEST_REQUIRE(with_dict.size() == 2u);
+    BOOST_TEST(all.integer(all.at(with_dict[1], "x", ""), "") == 4);
+    auto const with_list = all.elements(with_dict[0], "");
+    BOOST_TEST_REQUIRE(with_list.size() == 2u);
+    BOOST_TEST(all.elements(with_list[1], "").size() == 3u);
+    BOOST_TEST(all.integer(all.elements(with_list[0], "")[0], "") == 7);
 }
 
 BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {

@@ -129,6 +129,9 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
     std::string const after(reshard::name(step.after.dtype));
     if (before == after)
         return {};
+    if (!is_castable(step.after.dtype, step.before.dtype))
+        throw statement_error{errc::not_invertible,
+                              words(after, " cannot be cast back to ", before), step.what->where};
     bool const is_pair = step.what->word == "dst_dtype";
     if (!is_pair && !allow_rounding && !is_lossless(step.before.held, step.after.dtype))
         throw statement_error{errc::not_invertible,
@@ -137,9 +140,6 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
                                     "\", dst_dtype=\"", after,
                                     "\"  to cast it back anyway (option allow_rounding)"),
                               step.what->where};
-    if (!is_castable(step.after.dtype, step.before.dtype))
-        throw statement_error{errc::not_invertible,
-                              words(after, " cannot be cast back to ", before), step.what->where};
     if (!is_pair)
         return {text_attribute("dtype", before, *step.what)};
     return {text_attribute("src_dtype", after, *step.what),

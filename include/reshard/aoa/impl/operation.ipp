@@ -334,11 +334,7 @@ RESHARD_DECL void operation::check_sizes(std::vector<attribute> const& list, std
 
 RESHARD_DECL void operation::cast_to(attribute const& one) {
     data_type const dtype = dtype_in(one);
-    each_value(one, "cast of", [&](expression const& value) {
-        if (!is_castable(value.dtype, dtype))
-            fail(errc::dtype_mismatch, value.dtype, " cannot be cast to ", dtype);
-        return cast(value, dtype);
-    });
+    each_value(one, "cast of", [&](expression const& value) { return cast(value, dtype); });
 }
 
 RESHARD_DECL void operation::cast_between(std::vector<attribute> const& list, std::size_t i) {

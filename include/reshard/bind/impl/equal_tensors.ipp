@@ -81,12 +81,16 @@ std::string text_of_number(auto value) {
     return {digits.data(), end};
 }
 
+std::string text_of_complex(auto const& value) {
+    return "(" + text_of_number(value.real()) + ", " + text_of_number(value.imag()) + ")";
+}
+
 RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place) {
     data_type const dtype = elements.dtype;
-    if (dtype == data_type::c64) {
-        auto const value = element_as<std::complex<float>>(elements, place);
-        return "(" + text_of_number(value.real()) + ", " + text_of_number(value.imag()) + ")";
-    }
+    if (dtype == data_type::c64)
+        return text_of_complex(element_as<std::complex<float>>(elements, place));
+    if (dtype == data_type::c128)
+        return text_of_complex(element_as<std::complex<double>>(elements, place));
     if (is_integer(dtype))
         return text_of_number(element_as<std::int64_t>(elements, place));
     if (dtype == data_type::u64)
@@ -97,7 +101,7 @@ RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t
 }
 
 RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place) {
-    std::array<unsigned char, 8> element{};
+    std::array<unsigned char, 16> element{};
     copy_elements({{}, place, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
     std::string text = "0x";
     for (int i = (bits(elements.dtype) + 7) / 8; i-- > 0;) {

@@ -64,8 +64,7 @@ RESHARD_DECL void conversion::operator()(unsigned char const* source, unsigned c
 }
 
 RESHARD_DECL void conversion::push_cast(data_type source, data_type target) {
-    if (source == data_type::c64)
-        convert(source, target, 0);
+    check_castable(source, target);
     bool const is_exact_as_f32 = source != data_type::f64 && to_f32(source) != nullptr;
     if (!quickest(source, target) && is_exact_as_f32 && from_f32(target)) {
         push_step(source, data_type::f32);
@@ -145,6 +144,8 @@ inline void prepare_bytes(prepared_copy& ready, affine_copy const& fused, index_
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores how) {
     affine_copy const fused = fuse(copy);
+    if (is_complex(conversion.source) && !conversion.chain.empty())
+        return prepare(by_parts(fused), by_parts(conversion), how);
     prepared_copy ready;
     ready.kernel = choose(fused, conversion);
     ready.conversion = detail::conversion(conversion.source, conversion.chain.steps());

@@ -287,6 +287,36 @@ inline std::string placeholders(checkpoint_metadata const& found) {
            "by zero_to_fp32.py or ds_to_universal.py of DeepSpeed";
 }
 
+/// The first few keys, and how many more there are.
+inline std::string some_keys(std::vector<std::string> const& keys) {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, keys.size()); ++i)
+        text += (i == 0 ? "'" : ", '") + keys[i] + "'";
+    return keys.size() > most ? text + " and " + std::to_string(keys.size() - most) + " more"
+                              : text;
+}
+
+/// Says which entries cannot be read, and why: one text for each reason.
+inline void warn_of_entries(checkpoint_metadata& found) {
+    std::map<std::string, std::vector<std::string>> tensors, values;
+    for (auto const& [key, reason] : found.unread_tensors)
+        tensors[reason].push_back(key);
+    for (checkpoint_object const& object : found.objects)
+        if (!object.opaque.empty())
+            values[object.opaque].push_back(object.key);
+    std::string const path = found.path.string() + ": ";
+    for (auto const& [reason, keys] : tensors)
+        found.warnings.push_back(path + some_keys(keys) +
+                                 (keys.size() == 1 ? " is a tensor" : " are tensors") +
+                                 " that cannot be read, and only what wants " +
+                                 (keys.size() == 1 ? "it" : "them") + " is refused: " + reason);
+    for (auto const& [reason, keys] : values)
+        found.warnings.push_back(
+            path + some_keys(keys) +
+            (keys.size() == 1 ? " is left out: it " : " are left out: each of them ") + reason);
+}
+
 /// Says what is left out when the tensors are read, so that it is not lost unseen.
 inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     checkpoint_metadata& found = opened.metadata;
@@ -304,6 +334,7 @@ inline opened_checkpoint with_warnings(opened_checkpoint opened) {
         found.warnings.push_back(found.path.string() + ": " +
                                  first_and_more(found.unread.front(), found.unread.size()) + " " +
                                  found.unread_reason);
+    warn_of_entries(found);
     return opened;
 }
 

@@ -63,19 +63,6 @@ inline void select_aliases(checkpoint_metadata& found) {
     found.aliases = std::move(kept);
 }
 
-/// Forgets tensors that are not read, and not selected.
-inline void select_unread(checkpoint_metadata& found, key_selection& selection) {
-    std::vector<std::string> texts, keys;
-    for (std::size_t i = 0; i < found.unread_keys.size(); ++i)
-        if (selection.takes(found.unread_keys[i])) {
-            keys.push_back(found.unread_keys[i]);
-            texts.push_back(found.unread[i]);
-        }
-    if (!found.unread_keys.empty())
-        found.unread = std::move(texts);
-    found.unread_keys = std::move(keys);
-}
-
 /// Says that what ranks have in common is not taken apart.
 inline void warn_of_common(checkpoint_metadata& found, key_selection& selection) {
     std::vector<std::string> left_out;
@@ -114,7 +101,8 @@ RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string
     warn_of_common(found, selection);
     std::erase_if(found.tensors, is_left_out);
     std::erase_if(found.objects, is_left_out);
-    select_unread(found, selection);
+    std::erase_if(found.unread_tensors,
+                  [&](auto const& unread) { return !selection.takes(unread.first); });
     selection.check_matched(found, first, count);
     if (found.tensors.empty())
         fail(errc::unknown_key, found.path.string(), ": no tensor is selected",
@@ -216,6 +204,18 @@ RESHARD_DECL void whole_tensors::add_part(std::string const& key, index_vector c
     add_shard(added, tensor).region = packed_box(region);
 }
 
+RESHARD_DECL std::string text_behind(std::string_view text, std::string_view what) {
+    std::string const name = std::string(what) + ": ";
+    auto const place = text.find(name);
+    return std::string(place == text.npos ? text : text.substr(place + name.size()));
+}
+
+RESHARD_DECL void whole_tensors::add_unread(std::string key, index_vector const& shape,
+                                            std::string reason) {
+    result_.unread_tensors.emplace(key, std::move(reason));
+    begin_tensor(std::move(key), data_type::u8, shape);
+}
+
 RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const& key) {
     check_new(alias);
     aliases_.emplace(std::move(alias), key);
@@ -228,6 +228,12 @@ RESHARD_DECL void whole_tensors::add_object(std::string key, bool is_none, bool 
                                {},
                                is_none,
                                holds_tensors});
+}
+
+RESHARD_DECL void whole_tensors::add_opaque(std::string key, std::string reason,
+                                            bool holds_tensors) {
+    add_object(std::move(key), false, holds_tensors);
+    result_.objects.back().opaque = std::move(reason);
 }
 
 RESHARD_DECL opened_checkpoint whole_tensors::take() {

@@ -50,7 +50,11 @@ public:
         std::ranges::move(found.files, std::back_inserter(result_.files));
         std::ranges::move(found.warnings, std::back_inserter(result_.warnings));
         for (checkpoint_tensor& tensor : found.tensors)
-            add_tensor(file, offset, std::move(tensor));
+            if (found.unread_tensors.contains(tensor.key))
+                unread_.emplace(tensor.key, std::move(tensor));
+            else
+                add_tensor(file, offset, std::move(tensor));
+        result_.unread_tensors.merge(found.unread_tensors);
         for (auto const& alias : found.aliases)
             ++aliases_[alias];
         add_objects(offset, found.objects, std::move(opened.read_objects));
@@ -62,7 +66,11 @@ public:
     opened_checkpoint take(safetensors_options const& options) {
         check_patterns();
         for (auto const& [key, tensors] : tensors_)
-            result_.tensors.push_back(tensors.front().local);
+            if (!unread_.contains(key))
+                result_.tensors.push_back(tensors.front().local);
+        for (auto& [key, tensor] : unread_)
+            result_.tensors.push_back(std::move(tensor));
+        sort_by_key(result_.tensors);
         opened_checkpoint opened{std::move(result_), files_, reader()};
         select_keys(opened, options.only, options.without);
         place_all(opened.metadata);
@@ -157,12 +165,15 @@ private:
         rank_placer const placer(rules_, opened);
         std::vector<catalog_entry> entries;
         for (checkpoint_tensor const& tensor : opened.tensors)
-            entries.push_back(catalog_entry(tensor.key, tensor.dtype,
-                                            placer.global_shape(tensors_.at(tensor.key))));
+            if (!unread_.contains(tensor.key))
+                entries.push_back(catalog_entry(tensor.key, tensor.dtype,
+                                                placer.global_shape(tensors_.at(tensor.key))));
         layout_table const table = apply(rules_, catalog(std::move(entries)));
-        for (std::size_t i = 0; i < opened.tensors.size(); ++i) {
-            checkpoint_tensor& tensor = opened.tensors[i];
-            tensor = placer.placed(tensors_.at(tensor.key), table.rows[i]);
+        auto row = table.rows.begin();
+        for (checkpoint_tensor& tensor : opened.tensors) {
+            if (unread_.contains(tensor.key))
+                continue;
+            tensor = placer.placed(tensors_.at(tensor.key), *row++);
             check_replicas(*files_, opened, tensor, advice_for(placer, tensor.key));
         }
     }
@@ -180,6 +191,7 @@ private:
     layout_rules const& rules_;
     checkpoint_metadata result_;
     std::map<std::string, rank_tensors> tensors_;
+    std::map<std::string, checkpoint_tensor> unread_; ///< one that a rank cannot read is none
     std::map<std::pair<std::string, std::string>, std::size_t> aliases_; ///< in so many files
     std::set<std::string> object_keys_;
     std::vector<std::pair<object_reader, key_set>> readers_;

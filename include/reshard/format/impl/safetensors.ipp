@@ -150,6 +150,12 @@ RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::u
         return words(file, ": tensor '", tensor.name, "': shape ", tensor.shape, " of ",
                      code(tensor.dtype));
     };
+    if (tensor.dtype == data_type::c128)
+        fail(errc::unsupported, file, ": tensor '", tensor.name,
+             "': safetensors has no data type for elements of complex128; cast it in the program, "
+             "as in `",
+             tensor.name, " -> ", tensor.name,
+             ", dtype=\"complex64\"`, or write torch_dcp, torch_save or npz");
     safetensors_entry entry{tensor.name, tensor.dtype, {}, begin, begin};
     for (index_t const extent : tensor.shape)
         entry.shape.push_back(static_cast<std::uint64_t>(extent));

@@ -238,7 +238,7 @@ private:
 
     bool set_dtype(std::string_view text) {
         auto const dtype = data_type_from_code(text);
-        if (!dtype)
+        if (!dtype || *dtype == data_type::c128)
             return refuse("tensor '", current_.name, "' has the unknown data type '",
                           text.substr(0, 40), "'");
         current_.dtype = *dtype;

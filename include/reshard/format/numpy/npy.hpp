@@ -24,21 +24,23 @@ namespace reshard::detail {
 
 /// What `descr` has behind the order of bytes, for the data types that NumPy has.
 inline constexpr std::pair<std::string_view, data_type> npy_types[] = {
-    {"b1", data_type::boolean}, {"i1", data_type::i8},  {"u1", data_type::u8},
-    {"i2", data_type::i16},     {"u2", data_type::u16}, {"i4", data_type::i32},
-    {"u4", data_type::u32},     {"i8", data_type::i64}, {"u8", data_type::u64},
-    {"f2", data_type::f16},     {"f4", data_type::f32}, {"f8", data_type::f64},
-    {"c8", data_type::c64},
+    {"b1", data_type::boolean}, {"i1", data_type::i8},    {"u1", data_type::u8},
+    {"i2", data_type::i16},     {"u2", data_type::u16},   {"i4", data_type::i32},
+    {"u4", data_type::u32},     {"i8", data_type::i64},   {"u8", data_type::u64},
+    {"f2", data_type::f16},     {"f4", data_type::f32},   {"f8", data_type::f64},
+    {"c8", data_type::c64},     {"c16", data_type::c128},
 };
 
 /// The data type of a `descr`, `<f4` for one; nothing for those that we do not have.
 RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr);
 
-/// A `.npy` file: one tensor, whose key is the file's name without its end.
+/// A `.npy` file: one tensor, whose key is the file's name without its end. Here and below, texts
+/// are values, arrays of objects are opaque, and arrays of other elements that we do not have are
+/// tensors that cannot be read.
 RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path);
 
-/// A `.npz` file, not compressed: a tensor for each of its members.
+/// A `.npz` file: a tensor for each of its members, which are stored or deflated.
 ///
 /// \throws error also as `read_zip`
 RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
@@ -58,6 +60,7 @@ RESHARD_DECL checkpoint_plan plan_npz(layout const& target, file_choices const& 
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/numpy/impl/npy.ipp>
+#include <reshard/format/numpy/impl/npy_array.ipp>
 #include <reshard/format/numpy/impl/npy_plan.ipp>
 #endif
 

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -190,6 +192,89 @@ private:
     std::uint64_t found_ = 0;    ///< values that were come by
     std::uint64_t elements_ = 0; ///< of lists that are one value
     std::uint64_t bytes_of_names_ = 0;
+};
+
+/// Looks for values within others: in lists and dicts, in a deque, in a set, or in the state of an
+/// object. Each value is looked through once, wherever it is.
+class value_search {
+public:
+    value_search(pickle const& values, value_walk::predicate is_wanted)
+        : values_(values), is_wanted_(std::move(is_wanted)) {}
+
+    /// A value that is wanted, which may be `value` itself.
+    std::optional<pickle_value> find_in(pickle_value value) { return find_in(value, 0); }
+
+private:
+    using kind = pickle_value::kind;
+
+    static constexpr std::size_t most_depth = 1000; ///< more than values that are carried may have
+
+    static bool has_others(pickle_value value) {
+        switch (value.what) {
+        case kind::tuple: return value.count > 0; // an empty one may be where another one is
+        case kind::list:
+        case kind::set:
+        case kind::dict:
+        case kind::object: return true;
+        default: return false;
+        }
+    }
+
+    std::optional<pickle_value> find_in(pickle_value value, std::size_t depth) {
+        if (is_wanted_(value))
+            return value;
+        if (!has_others(value))
+            return std::nullopt;
+        std::pair const place{value.what, value.place};
+        auto const [known, is_new] = known_.try_emplace(place);
+        if (!is_new || depth > most_depth)
+            return known->second;
+        return known->second = find_in_others(value, depth + 1);
+    }
+
+    std::optional<pickle_value> find_in_others(pickle_value value, std::size_t depth) {
+        if (value.what == kind::dict)
+            return find_in_any(values_.pairs(value, {}).values, depth);
+        if (value.what != kind::object)
+            return find_in_any(values_.elements(value, {}), depth);
+        pickle_object const& object = values_.object(value, {});
+        pickle_value const parts[] = {object.arguments, object.state};
+        return find_in_any(parts, depth);
+    }
+
+    std::optional<pickle_value> find_in_any(std::span<pickle_value const> values,
+                                            std::size_t depth) {
+        for (pickle_value const one : values)
+            if (auto const found = find_in(one, depth))
+                return found;
+        return std::nullopt;
+    }
+
+    pickle const& values_;
+    value_walk::predicate is_wanted_;
+    std::map<std::pair<kind, std::uint64_t>, std::optional<pickle_value>> known_;
+};
+
+/// Looks for what no file may name, so that the value around it is neither run nor carried.
+class unknown_search {
+public:
+    explicit unknown_search(pickle const& values)
+        : values_(values), search_(values, [&values](pickle_value one) {
+              return values.unknown_class(one).has_value();
+          }) {}
+
+    /// Why a value is opaque; empty where it is not.
+    std::string reason(pickle_value value) {
+        auto const found = values_.has_unknown() ? search_.find_in(value) : std::nullopt;
+        return found ? "names '" + std::string(*values_.unknown_class(*found)) +
+                           "', which is none of the classes and functions that such a file may "
+                           "have; nothing of it was run"
+                     : std::string();
+    }
+
+private:
+    pickle const& values_;
+    value_search search_;
 };
 
 /// The tensors and other values of a pickle, in their order. One that is alone has no name.

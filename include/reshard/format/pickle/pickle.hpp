@@ -96,6 +96,7 @@ struct pickle_value {
         set,
         dict,
         global,        ///< a class or a function, by its name
+        unknown,       ///< the same of one that is none of those that may occur
         object,        ///< what a class or a function makes of arguments, which is not called
         persistent_id, ///< what the writer keeps outside the pickle, by what identifies it there
     };
@@ -148,11 +149,11 @@ class pickle {
 public:
     /// Reads what stands in a range of a file.
     ///
-    /// \param allowed names of classes and functions that may occur, `module.name`; a `*` at the
-    ///                end stands for anything but a dot
-    /// \throws error with errc::unsupported for any other name, and for what no tensor needs;
-    ///         errc::corrupt_file for bytes that are no pickle of protocols 2 to 5, or that end
-    ///         early; it names the file and the position in it
+    /// \param allowed names of classes and functions that are known, `module.name`; a `*` at the
+    ///                end is for anything but a dot. What others make is opaque (`unknown_class`).
+    /// \throws error with errc::unsupported for what no tensor needs; errc::corrupt_file for bytes
+    ///         that are no pickle of protocols 2 to 5, or that end early; it names the file and the
+    ///         position in it
     RESHARD_DECL pickle(file_store::file const& file, std::string name, byte_run where,
                         std::span<std::string_view const> allowed);
 
@@ -197,8 +198,15 @@ public:
     /// All that identify such values.
     std::span<pickle_value const> persistent_ids() const { return ids_; }
 
-    /// `module.name` of a global.
+    /// `module.name` of a global, known or not.
     RESHARD_DECL std::string_view global(pickle_value value, std::string_view what) const;
+
+    /// The name of a class or function that is not known, or of the one that made an object;
+    /// nothing for any other value. What is within the value is not looked at.
+    RESHARD_DECL std::optional<std::string_view> unknown_class(pickle_value value) const;
+
+    /// True where such a name occurs.
+    bool has_unknown() const { return has_unknown_; }
 
     /// The value of a dict under a text; nothing where there is none.
     RESHARD_DECL std::optional<pickle_value> find(pickle_value dict, std::string_view key,
@@ -237,6 +245,7 @@ private:
     std::uint64_t end_ = 0;
     std::uint64_t bytes_read_ = 0;
     unsigned protocol_ = 0;
+    bool has_unknown_ = false;
     std::string characters_;           ///< of texts and names
     std::vector<pickle_value> values_; ///< elements of tuples, of lists, and keys and values
     std::vector<run> runs_;            ///< of lists and dicts

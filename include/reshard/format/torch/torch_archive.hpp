@@ -39,7 +39,7 @@ inline constexpr std::pair<std::string_view, data_type> torch_storages[] = {
     {"LongStorage", data_type::i64},         {"IntStorage", data_type::i32},
     {"ShortStorage", data_type::i16},        {"CharStorage", data_type::i8},
     {"ByteStorage", data_type::u8},          {"BoolStorage", data_type::boolean},
-    {"ComplexFloatStorage", data_type::c64},
+    {"ComplexFloatStorage", data_type::c64}, {"ComplexDoubleStorage", data_type::c128},
 };
 
 /// The data type of a name in the module torch, `float32`; nothing for one that we do not have.
@@ -89,13 +89,14 @@ public:
 
     pickle const& values() const { return *values_; }
 
-    /// True for a tensor, or a parameter.
+    /// True for a tensor, or a parameter, also of kinds that are not read.
     RESHARD_DECL bool is_tensor(pickle_value value) const;
 
     /// \pre    `is_tensor(value)`
     /// \param  what names it in messages: "tensor 'w'"
     /// \throws error with errc::corrupt_file for one that exceeds its storage, or whose storage is
-    ///         not there; errc::unsupported for a data type that we do not have
+    ///         not there; errc::unsupported for a data type that we do not have, and for sparse,
+    ///         quantised and other tensors that are not elements with strides
     RESHARD_DECL file_tensor tensor(pickle_value value, std::string const& what) const;
 
     /// True for a DTensor, or a parameter that is one.
@@ -116,8 +117,8 @@ private:
         std::span<pickle_value const> arguments;
     };
 
-    /// The call that makes a tensor, without those that make a parameter or another class of it;
-    /// nothing for any other value.
+    /// The call that makes a tensor, without those that make a parameter or another known class of
+    /// it; nothing for any other value.
     std::optional<call> call_of(pickle_value value) const;
 
     byte_run member(std::string const& name) const;

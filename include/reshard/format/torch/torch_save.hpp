@@ -26,7 +26,8 @@ inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.js
 
 /// The tensors of a file. Those in dicts and lists have names with dots, `model.layers.0.weight`.
 /// Tensors that are one view of a storage are aliases; other values are objects.
-/// Tensors within objects, as in a deque, are not read: a warning names those objects.
+/// Tensors within objects, as in a deque, are not read: a warning names those objects. Tensors of
+/// kinds that are not read are listed as such, and values that name unknown classes are opaque.
 ///
 /// \throws error with errc::corrupt_file for two values of one name, and for values within
 ///         themselves; errc::unsupported for a file of torch before 1.6, which is no archive; see
@@ -41,7 +42,8 @@ RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const>
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
                                     file_store::file const& file, std::string const& key);
 
-/// The bytes of a file that has what another one has, with None in the place of tensors.
+/// The bytes of a file that has what another one has, with None in the place of tensors, and of
+/// objects of unknown classes.
 ///
 /// \throws error as `copy_of` a value
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,

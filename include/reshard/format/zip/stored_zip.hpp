@@ -8,20 +8,37 @@
 #include <reshard/os/file_store.hpp>
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// \file
-/// Zip archives whose members are stored as they are: tensors are read where they lie, and written
-/// apart from the rest.
+/// Zip archives: members that are stored as they are, which are read where they lie and written
+/// apart from the rest, and members that are deflated, which are read through windows.
 
 namespace reshard::detail {
+
+/// How a member is kept that is not stored as it is.
+struct zip_packing {
+    static constexpr std::uint16_t stored = 0, deflated = 8;
+
+    std::uint16_t method = stored;
+    bool is_encrypted = false;
+    std::uint64_t bytes = 0;    ///< of what it is unpacked, as the directory says
+    std::uint32_t checksum = 0; ///< of these
+
+    bool operator==(zip_packing const&) const = default;
+};
 
 /// A member of an archive, and where its bytes are in the file.
 struct zip_member {
     std::string name;
     byte_run bytes;
+    std::optional<zip_packing> packing{}; ///< nothing for one that is stored as it is
 
     bool operator==(zip_member const&) const = default;
 };
@@ -29,13 +46,58 @@ struct zip_member {
 /// The members of the archive that a range of a file is, in the order of its directory. Their
 /// bytes are not read, and their checksums not compared.
 ///
-/// \throws error with errc::unsupported for a member that is compressed or encrypted, and for an
-///         archive in several files; errc::corrupt_file for what is no archive, and for a member
-///         outside it, in its directory, or in another member; it names `name`, the member, and the
-///         position in the file
+/// \throws error with errc::unsupported for an archive in several files; errc::corrupt_file for
+///         what is no archive, and for a member outside it, in its directory, or in another member;
+///         it names `name`, the member, and the position in the file
 /// \par Source APPNOTE.TXT 6.3.10 of PKWARE
 RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
                                               byte_run where);
+
+/// \throws error with errc::unsupported for a member that is compressed or encrypted
+RESHARD_DECL void check_stored(zip_member const& one, std::string_view name);
+
+class inflated_member;
+
+/// Files of a store, one of which has more behind its end: what its deflated members are when they
+/// are inflated. They are inflated when they are read, from the last place before that is kept: the
+/// memory for it does not grow with the members.
+class files_with_inflated : public file_store {
+public:
+    RESHARD_DECL files_with_inflated(std::shared_ptr<file_store const> below,
+                                     std::filesystem::path path);
+
+    /// Adds a deflated member, and returns where its bytes are shown.
+    ///
+    /// \param what names it in messages: "a.npz: w.npy"
+    /// \throws error with errc::corrupt_file for a size that it cannot have
+    RESHARD_DECL byte_run add(zip_member const& one, std::string const& what);
+
+    kind find(std::filesystem::path const& path) const override { return below_->find(path); }
+
+    std::vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
+        return below_->list(directory);
+    }
+
+    /// Reading throws an error with errc::corrupt_file where a member does not have as many bytes
+    /// as its directory says, or others than its checksum says.
+    ///
+    /// \pre the file does not outlive this, and nothing is added that is then read in it
+    RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
+
+private:
+    friend class file_with_inflated;
+
+    /// A member and its name in messages.
+    struct shown_member {
+        zip_member member;
+        std::string what;
+    };
+
+    std::shared_ptr<file_store const> below_;
+    std::filesystem::path path_;
+    std::uint64_t end_;                             ///< of what is shown so far
+    std::map<std::uint64_t, shown_member> members_; ///< by where they are shown
+};
 
 /// The checksum of a member. \par Source ISO 3309, the CRC of 32 bits
 RESHARD_DECL std::uint32_t zip_checksum(std::string_view text);
@@ -93,6 +155,7 @@ private:
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/zip/impl/inflated_files.ipp>
 #include <reshard/format/zip/impl/stored_zip.ipp>
 #include <reshard/format/zip/impl/zip_plan.ipp>
 #endif

@@ -248,10 +248,51 @@ RESHARD_DECL void check_scales(mapping const& program, layout const& target) {
         fail(errc::bad_layout, found.front().message);
 }
 
+/// Why an output cannot be made; empty where it can.
+inline std::string why_unread(mapping_output const& output, mapping const& program,
+                              layout const& source) {
+    auto const& pieces = output.value.pieces;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (pieces.source(i) == zero_source)
+            continue;
+        std::string const key(program.sources().key(pieces.source(i)));
+        auto const found = source.unread.find(key);
+        if (found != source.unread.end())
+            return words(
+                "'", output.key, "'", key == output.key ? "" : " is made of '" + key + "', which",
+                " cannot be read: ", found->second, "; leave it out (--without '", key, "')");
+    }
+    return {};
+}
+
+RESHARD_DECL std::vector<unread_use> find_unread(mapping const& program, layout const& source,
+                                                 layout const* target) {
+    std::vector<unread_use> found;
+    if (source.unread.empty())
+        return found;
+    for (mapping_output const& output : program.outputs()) {
+        if (target && !target->find(output.key))
+            continue;
+        std::string text = why_unread(output, program, source);
+        if (!text.empty())
+            found.push_back({output.key, std::move(text)});
+    }
+    return found;
+}
+
+RESHARD_DECL void check_readable(mapping const& program, layout const& source,
+                                 layout const* target) {
+    auto const found = find_unread(program, source, target);
+    if (!found.empty())
+        fail(errc::unsupported, found.front().message,
+             found.size() > 1 ? words(" (and ", found.size() - 1, " more cannot be read)") : "");
+}
+
 } // namespace detail
 
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target) {
+    detail::check_readable(program, source, &target);
     return {source.holders, target.holders, detail::sources_of(program, source),
             detail::targets_of(program, target)};
 }

@@ -61,16 +61,14 @@ RESHARD_DECL detail::shard_views<const_tensor_view> const& checkpoint::shapes() 
 }
 
 RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const {
-    if (metadata_.objects.empty())
+    auto const keys = detail::readable_keys(metadata_);
+    if (keys.empty())
         return {};
     if (!read_objects_)
-        fail(errc::unsupported, metadata_.path.string(), ": '", metadata_.objects.front().key,
+        fail(errc::unsupported, metadata_.path.string(), ": '", keys.front(),
              "' is no tensor, and values of ", metadata_.format,
              " are not carried to other formats; leave them out");
-    detail::key_set keys;
-    for (detail::checkpoint_object const& object : metadata_.objects)
-        keys.insert(object.key);
-    return read_objects_(keys);
+    return read_objects_({keys.begin(), keys.end()});
 }
 
 RESHARD_DECL file_store::file const* checkpoint::kept_file(holder_t file) const {
@@ -112,6 +110,14 @@ RESHARD_DECL catalog catalog_of(checkpoint const& source) {
 }
 
 namespace detail {
+
+RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& metadata) {
+    std::vector<std::string> keys;
+    for (checkpoint_object const& object : metadata.objects)
+        if (object.opaque.empty())
+            keys.push_back(object.key);
+    return keys;
+}
 
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
     hasher digest;

@@ -63,7 +63,7 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
 /// The keys of values that hold tensors, of which nothing was said when the checkpoint was opened.
 inline std::vector<std::string> objects_with_tensors(checkpoint const& source) {
     std::vector<std::string> keys;
-    if (source.metadata().objects.empty() || !source.can_read_objects())
+    if (readable_keys(source.metadata()).empty() || !source.can_read_objects())
         return keys;
     try {
         for (saved_object const& one : source.read_objects())
@@ -110,16 +110,16 @@ inline std::string const* common_tensor(checkpoint_metadata const& source) {
 
 RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format) {
     checkpoint_metadata const& opened = source.metadata();
-    if (opened.objects.empty())
+    auto const keys = readable_keys(opened);
+    if (keys.empty())
         return {};
     if (format == "megatron_torch_dist" && opened.format == format)
         if (std::string const* const key = common_tensor(opened))
             return "tensor '" + *key + "' is in " + std::string(megatron_common_name) +
                    ", where tensors are not written" + advice_on_objects(source);
-    bool const is_one = opened.objects.size() == 1;
-    std::string const which =
-        first_and_more("'" + opened.objects.front().key + "'", opened.objects.size()) +
-        (is_one ? " is no tensor" : " are no tensors");
+    bool const is_one = keys.size() == 1;
+    std::string const which = first_and_more("'" + keys.front() + "'", keys.size()) +
+                              (is_one ? " is no tensor" : " are no tensors");
     if (!source.can_read_objects())
         return which + ", and values of " + opened.format + " are not carried to other formats" +
                advice_on_objects(source);
@@ -182,12 +182,18 @@ index_t sum_over(group auto const& world, index_t mine) {
     return sum;
 }
 
-/// Refuses a source of which a part would be lost.
+/// Refuses a source of which a part would be lost, or of which nothing is read.
 inline void check_all_read(checkpoint_metadata const& source) {
     if (!source.unread.empty())
         fail(errc::unsupported, source.path.string(), ": ",
              first_and_more(source.unread.front(), source.unread.size()), " ",
              source.unread_reason);
+    bool const has_some =
+        !source.tensors.empty() || source.objects.empty() ||
+        !std::ranges::all_of(source.objects, [](auto const& one) { return !one.opaque.empty(); });
+    if (!has_some)
+        fail(errc::unsupported, source.path.string(), ": '", source.objects.front().key, "' ",
+             source.objects.front().opaque, "; there is nothing else that could be written");
 }
 
 /// Refuses a tensor that is larger than all files together, before anything is planned for it: its
@@ -252,6 +258,9 @@ struct planned_conversion {
         if (!how.wanted || !how.writing.partial)
             check_held(source.metadata());
         program = mapping_of_call(how, source);
+        at_path(source.metadata().path, [&] {
+            check_readable(program, source.files_layout(), how.wanted ? &*how.wanted : nullptr);
+        });
         carry_fused(program, source.files_layout());
         at_path(source.metadata().path,
                 [&] { check_scales(program, source.files_layout(), true); });
@@ -432,7 +441,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .bytes_moved = 0,
             .peak_extra_bytes = std::ranges::max(gather_values(world, memory.most_bytes())),
             .keys_judged = std::move(work.verdict),
-            .objects = how.objects ? static_cast<index_t>(source.metadata().objects.size()) : 0,
+            .objects = how.objects ? std::ssize(readable_keys(source.metadata())) : 0,
             .carried = gather_values(world, carried).front(),
             .kept = gather_values(world, kept).front(),
             .aliases = written.aliases,

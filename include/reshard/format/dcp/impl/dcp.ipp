@@ -7,8 +7,8 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
-#include <reshard/format/fused_text.hpp>
 #include <reshard/format/dcp/impl/dcp_items.ipp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -102,7 +102,8 @@ private:
                 result_.objects.push_back({std::string(key), 0, {}});
             } else {
                 entries_.push_back({false, static_cast<std::uint32_t>(result_.tensors.size())});
-                read_tensor(std::string(key), all[i].value);
+                result_.tensors.emplace_back().key = std::string(key);
+                try_tensor(result_.tensors.back(), all[i].value);
             }
             names_.emplace_back(key);
         }
@@ -124,6 +125,8 @@ private:
             if (!shape || shape->what == kind::none || !known || entries_[*known].is_object)
                 continue;
             checkpoint_tensor& tensor = result_.tensors[entries_[*known].number];
+            if (is_unread(tensor))
+                continue;
             std::string const what = "tensor '" + tensor.key + "'";
             make_flat(tensor, torch_extents(*values_, *shape, what), what);
         }
@@ -170,10 +173,34 @@ private:
             [&] { return static_cast<std::uint32_t>(names_.size()); });
     }
 
-    void read_tensor(std::string key, pickle_value value) {
-        std::string const what = "tensor '" + key + "'";
-        checkpoint_tensor& tensor = result_.tensors.emplace_back();
-        tensor.key = std::move(key);
+    bool is_unread(checkpoint_tensor const& tensor) const {
+        return result_.unread_tensors.contains(tensor.key);
+    }
+
+    void set_unread(checkpoint_tensor& tensor, std::string reason) {
+        result_.unread_tensors.emplace(tensor.key, std::move(reason));
+        tensor.dtype = data_type::u8;
+        tensor.shards.clear();
+    }
+
+    /// Reads a tensor, or notes why it cannot be read.
+    void try_tensor(checkpoint_tensor& tensor, pickle_value value) {
+        try {
+            read_tensor(tensor, value);
+        } catch (error const& problem) {
+            if (problem.code() != errc::unsupported && problem.code() != errc::limit_exceeded)
+                throw;
+            set_unread(tensor, text_behind(problem.what(), "tensor '" + tensor.key + "'"));
+        }
+    }
+
+    void read_tensor(checkpoint_tensor& tensor, pickle_value value) {
+        std::string const what = "tensor '" + tensor.key + "'";
+        if (value.what == kind::object &&
+            !values_->is_made_by(value,
+                                 "torch.distributed.checkpoint.metadata.TensorStorageMetadata"))
+            fail(errc::unsupported, values_->file(), ": ", what, ": its metadata are ",
+                 values_->described(value), ", which are not read");
         tensor.dtype = dtype_in(values_->member(value, "properties", what), what);
         tensor.shape = torch_extents(*values_, values_->member(value, "size", what), what);
         for (pickle_value const chunk :
@@ -247,12 +274,8 @@ private:
         std::string const named = what.is_object
                                       ? "object '" + result_.objects[what.number].key + "'"
                                       : "tensor '" + result_.tensors[what.number].key + "'";
-        auto const transforms = values_->find_member(info, "transform_descriptors", named);
-        if (transforms && transforms->what != kind::none &&
-            !(transforms->what == kind::list && values_->elements(*transforms, named).empty()))
-            fail(
-                errc::unsupported, values_->file(), ": ", named,
-                ": is stored transformed (compressed, for one) by an extension, which is not read");
+        if (is_transformed(info, named))
+            set_transformed(what);
         std::size_t const file =
             file_of(values_->text(values_->member(info, "relative_path", named), named), named);
         auto const begin = count_in(info, "offset", named);
@@ -263,6 +286,8 @@ private:
         check_in_file(file, bytes, named);
         if (what.is_object)
             return place_object(result_.objects[what.number], file, bytes);
+        if (is_unread(result_.tensors[what.number]))
+            return;
         std::uint32_t const chunk = chunk_of(what.number, index, named);
         checkpoint_shard& shard = result_.tensors[what.number].shards[chunk];
         if (shard.file != unplaced)
@@ -278,6 +303,21 @@ private:
             refuse("object '", object.key, "' is said to have no bytes");
         object.file = static_cast<holder_t>(file);
         object.bytes = bytes;
+    }
+
+    bool is_transformed(pickle_value info, std::string const& named) const {
+        auto const transforms = values_->find_member(info, "transform_descriptors", named);
+        return transforms && transforms->what != kind::none &&
+               !(transforms->what == kind::list && values_->elements(*transforms, named).empty());
+    }
+
+    void set_transformed(entry const& what) {
+        std::string const reason =
+            "is stored transformed (compressed, for one) by an extension, which is not read";
+        if (what.is_object)
+            result_.objects[what.number].opaque = reason;
+        else
+            set_unread(result_.tensors[what.number], "it " + reason);
     }
 
     std::uint64_t count_in(pickle_value info, char const* name, std::string const& what) const {
@@ -354,6 +394,9 @@ private:
         std::map<std::filesystem::path, shown_file> files;
         for (std::size_t number = 0; number < items_.size(); ++number) {
             auto& items = items_[number];
+            std::erase_if(items, [&](dcp_item const& item) {
+                return is_unread(result_.tensors[item.tensor]);
+            });
             std::stable_sort(items.begin(), items.end(), [](dcp_item const& a, dcp_item const& b) {
                 return a.bytes.begin < b.bytes.begin;
             });

@@ -56,23 +56,15 @@ inline constexpr gguf_type gguf_types[] = {
     {40, "NVFP4", {}, 64, 36},     {41, "Q1_0", {}, 128, 18},
 };
 
-/// A tensor of a type that is not read, and what a message calls it.
-struct unread_tensor {
-    std::string key;
-    std::string text;
-};
-
 /// Reads the header of a file, one part after the other, and adds what it has.
 class gguf_reader {
 public:
-    gguf_reader(file_store::file const& file, std::string name, whole_tensors& all,
-                std::vector<unread_tensor>& unread)
+    gguf_reader(file_store::file const& file, std::string name, whole_tensors& all)
         : file_(file),
           bytes_(file.facts().bytes),
           name_(std::move(name)),
           input_(file, name_, {0, bytes_}),
-          all_(all),
-          unread_(unread) {}
+          all_(all) {}
 
     void read() {
         read_start();
@@ -225,17 +217,24 @@ private:
                              extents[axis], " elements"));
             one.shape.push_back(static_cast<index_t>(extents[axis]));
         }
-        one.type = type_of(input_.number(4), one.name);
+        one.type = type_of(input_.number(4));
         one.offset = input_.number(8);
         entries_.push_back(std::move(one));
     }
 
-    gguf_type type_of(std::uint64_t number, std::string const& tensor) const {
+    /// The type of a number; one without a name where it is not known.
+    static gguf_type type_of(std::uint64_t number) {
         for (gguf_type const& type : gguf_types)
             if (type.number == number)
                 return type;
-        refuse(words("tensor '", tensor, "' has the type ", number, ", which is not known"),
-               errc::unsupported);
+        return {static_cast<std::uint32_t>(number), {}, {}};
+    }
+
+    static std::string why_unread(entry const& one) {
+        if (one.type.name.empty())
+            return words("it has the type ", one.type.number, ", which is not known");
+        return words("it is of the quantised type ", one.type.name,
+                     ", which is not read; convert from the model before it was quantised");
     }
 
     void add_tensors() {
@@ -249,9 +248,7 @@ private:
                                                one.shape,
                                                {data + one.offset, row_major_strides(one.shape)}});
             else
-                unread_.push_back({one.name, "tensor '" + one.name + "' (" +
-                                                 std::string(one.type.name) + " " +
-                                                 to_string(one.shape) + ")"});
+                all_.add_unread(one.name, one.shape, why_unread(one));
     }
 
     /// Refuses tensors that exceed the file, or that are not one behind the other: where a count in
@@ -314,7 +311,6 @@ private:
     std::string name_;
     file_reader input_;
     whole_tensors& all_;
-    std::vector<unread_tensor>& unread_;
     std::uint64_t version_ = 0;
     std::uint64_t tensor_count_ = 0;
     std::uint64_t value_count_ = 0;
@@ -364,13 +360,12 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
                                          std::filesystem::path const& path,
                                          std::vector<std::filesystem::path> const& parts) {
     whole_tensors all(std::move(files), "gguf", path);
-    std::vector<unread_tensor> unread;
     std::string version;
     gguf_part_check check(parts.size());
     for (std::filesystem::path const& part : parts) {
         all.begin_file(part);
         auto const file = all.files().open(part);
-        gguf_reader reader(*file, part.string(), all, unread);
+        gguf_reader reader(*file, part.string(), all);
         reader.read();
         version = std::to_string(reader.version());
         check.add(reader, part.string());
@@ -378,13 +373,6 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
     check.check_complete(path.string());
     opened_checkpoint opened = all.take();
     opened.metadata.version = std::move(version);
-    for (unread_tensor& tensor : unread) {
-        opened.metadata.unread_keys.push_back(std::move(tensor.key));
-        opened.metadata.unread.push_back(std::move(tensor.text));
-    }
-    if (!opened.metadata.unread.empty())
-        opened.metadata.unread_reason = "are of quantised types, which are not read; convert from "
-                                        "the model before it was quantised";
     return opened;
 }
 

@@ -6,16 +6,24 @@
 #include <reshard/format/numpy/npy.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/numpy/impl/npy_array.ipp>
+#include <reshard/format/pickle/pickle_writer.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reshard::detail {
 
@@ -29,198 +37,259 @@ RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
 
 /// What to do about elements of which a file says how long they are, and not what.
 inline std::string_view untyped_advice(std::string_view descr) {
-    return descr.substr(std::min<std::size_t>(1, descr.size())) == "V2"
-               ? ": so NumPy writes bfloat16, and does not say that it is; save it as float32 "
-                 "(`array.astype('float32')`), or in safetensors"
-           : descr.substr(std::min<std::size_t>(1, descr.size())) == "V1"
+    std::string_view const kind = descr.substr(std::min<std::size_t>(1, descr.size()));
+    return kind == "V2" ? ": so NumPy writes bfloat16, and does not say that it is; save it as "
+                          "float32 (`array.astype('float32')`), or in safetensors"
+           : kind == "V1"
                ? ": so NumPy writes floating-point numbers of 8 bits, and does not say which; save "
                  "them as float32 (`array.astype('float32')`), or in safetensors"
                : "";
 }
 
-/// Reads the dict of a header: `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
-class npy_header_parser {
-public:
-    npy_header_parser(std::string_view text, std::string const& what) : rest_(text), what_(what) {}
+/// Where the elements of an array are.
+///
+/// \throws error with errc::unsupported for elements that we do not have: of another order of bytes
+///         than ours, structures, dates; errc::corrupt_file for elements beyond the range
+inline file_tensor tensor_of(npy_array const& array, std::string const& what) {
+    auto const dtype = npy_data_type(array.descr);
+    if (!dtype && array.descr.starts_with('['))
+        fail(errc::unsupported, what, ": elements that are structures are not read");
+    if (!dtype)
+        fail(errc::unsupported, what, ": elements of '", array.descr, "' are not read",
+             untyped_advice(array.descr));
+    index_t const elements = element_count_of(array.shape, [&] { return what + ": "; });
+    check_npy_bytes(array, static_cast<std::uint64_t>(byte_count(elements, *dtype)),
+                    std::string(name(*dtype)), what);
+    bool const is_column_major = array.is_fortran && elements > 0;
+    return {*dtype,
+            array.shape,
+            {array.elements.begin,
+             is_column_major ? column_major_strides(array.shape) : row_major_strides(array.shape)}};
+}
 
-    void parse() {
-        expect('{');
-        while (!take('}')) {
-            std::string const name = text();
-            expect(':');
-            if (name == "descr")
-                descr = text();
-            else if (name == "fortran_order")
-                is_fortran = boolean();
-            else if (name == "shape")
-                shape = extents();
-            else
-                refuse("has the member '" + name + "'");
-            if (!take(','))
-                break_at('}');
-        }
-        skip_blanks();
-        if (!rest_.empty())
-            refuse("goes on behind its dict");
-        if (!descr || !is_fortran || !shape)
-            refuse("lacks descr, fortran_order or shape");
-    }
-
-    std::optional<std::string> descr;
-    std::optional<bool> is_fortran;
-    std::optional<index_vector> shape;
-
-private:
-    [[noreturn]] void refuse(std::string const& text) const {
-        fail(errc::corrupt_file, what_, ": the header ", text);
-    }
-
-    void skip_blanks() {
-        rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
-    }
-
-    bool take(char next) {
-        skip_blanks();
-        if (rest_.empty() || rest_.front() != next)
-            return false;
-        rest_.remove_prefix(1);
-        return true;
-    }
-
-    void expect(char next) {
-        if (!take(next))
-            refuse(std::string("should have a '") + next + "' before '" +
-                   std::string(rest_.substr(0, 20)) + "'");
-    }
-
-    /// The end has to follow, and is not taken.
-    void break_at(char end) {
-        skip_blanks();
-        if (rest_.empty() || rest_.front() != end)
-            refuse("lacks a comma before '" + std::string(rest_.substr(0, 20)) + "'");
-    }
-
-    std::string text() {
-        skip_blanks();
-        char const quote = rest_.empty() ? ' ' : rest_.front();
-        if (quote == '[')
-            fail(errc::unsupported, what_, ": elements that are structures are not read");
-        auto const end = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : rest_.npos;
-        if (end == rest_.npos || rest_.substr(0, end).find('\\') != rest_.npos)
-            refuse("should have a text before '" + std::string(rest_.substr(0, 20)) + "'");
-        std::string const found(rest_.substr(1, end - 1));
-        rest_.remove_prefix(end + 1);
-        return found;
-    }
-
-    bool boolean() {
-        skip_blanks();
-        for (auto const& [word, value] :
-             {std::pair<std::string_view, bool>{"True", true}, {"False", false}})
-            if (rest_.starts_with(word)) {
-                rest_.remove_prefix(word.size());
-                return value;
-            }
-        refuse("should say True or False before '" + std::string(rest_.substr(0, 20)) + "'");
-    }
-
-    index_vector extents() {
-        index_vector found;
-        expect('(');
-        while (!take(')')) {
-            skip_blanks();
-            index_t extent = 0;
-            auto const end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
-            if (end.ec != std::errc{} || extent < 0)
-                refuse("should have an extent before '" + std::string(rest_.substr(0, 20)) + "'");
-            rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
-            if (found.size() == max_ndim)
-                fail(errc::limit_exceeded, what_, ": the array has more than ", max_ndim, " axes");
-            found.push_back(extent);
-            if (!take(','))
-                break_at(')');
-        }
-        return found;
-    }
-
-    std::string_view rest_;
-    std::string const& what_;
+/// An array of texts in a file.
+struct npy_texts {
+    npy_array array;
+    std::string what; ///< names it in messages
+    bool is_unicode = false;
+    bool is_big_endian = false;
+    std::uint64_t characters = 0; ///< of each
 };
 
-/// The array that a range of a file is.
+/// What an array of texts has, `<U5` or `|S3`; nothing for any other array.
 ///
-/// \param  what names it in messages: the file, and the member of an archive
-/// \throws error with errc::unsupported for elements that we do not have: of another order of
-///         bytes than ours, structures, objects, texts; errc::corrupt_file for a header that is
-///         none, or elements beyond the range; it names `what` and the numbers
-/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal, here a
-///             text
-inline file_tensor read_npy(file_store::file const& file, std::string const& what, byte_run where) {
-    constexpr std::string_view magic = "\x93NUMPY";
-    unsigned char start[12] = {};
-    std::size_t const count = std::min<std::size_t>(where.size(), sizeof start);
-    file.read(where.begin, std::as_writable_bytes(std::span(start).first(count)));
-    constexpr std::size_t least = 10;
-    std::string_view const begins(reinterpret_cast<char const*>(start),
-                                  std::min(count, magic.size()));
-    if (count < least && magic.starts_with(begins))
-        fail(errc::corrupt_file, what, ": an array of NumPy has ", least, " bytes at least, and ",
-             count, count == 1 ? " is" : " are", " there; was it cut short?");
-    if (begins != magic)
-        fail(errc::corrupt_file, what, ": does not begin as an array of NumPy does");
-    unsigned const version = start[6];
-    if (version < 1 || version > 3)
-        fail(errc::unsupported, what, ": is of version ", version,
-             ", and those of 1 to 3 are read");
-    std::uint64_t const length_bytes = version == 1 ? 2 : 4;
-    std::uint64_t header = 0;
-    for (std::uint64_t i = 0; i < length_bytes; ++i)
-        header |= std::uint64_t{start[8 + i]} << 8 * i;
-    std::uint64_t const begin = 8 + length_bytes;
-    constexpr std::uint64_t most = 1 << 20; // a text of a few extents
-    if (header > most || header > where.size() - std::min(begin, where.size()))
-        fail(errc::corrupt_file, what, ": the header is said to have ", header, " bytes, of ",
-             where.size(), " of the file; was it cut short?");
-    std::string text(static_cast<std::size_t>(header), ' ');
-    file.read(where.begin + begin, std::as_writable_bytes(std::span(text)));
-    npy_header_parser parsed(text, what);
-    parsed.parse();
-    auto const dtype = npy_data_type(*parsed.descr);
-    if (!dtype)
-        fail(errc::unsupported, what, ": elements of '", *parsed.descr, "' are not read",
-             untyped_advice(*parsed.descr));
-    index_vector const& shape = *parsed.shape;
-    index_t const elements = element_count_of(shape, [&] { return what + ": "; });
-    std::uint64_t const bytes = static_cast<std::uint64_t>(byte_count(elements, *dtype));
-    if (std::uint64_t const there = where.size() - begin - header; there != bytes)
-        fail(errc::corrupt_file, what, ": ", *dtype, " ", shape, " has ", bytes, " bytes, and ",
-             there, " are there", there < bytes ? "; was it cut short?" : "");
-    bool const is_fortran = *parsed.is_fortran && elements > 0;
-    return {*dtype,
-            shape,
-            {where.begin + begin + header,
-             is_fortran ? column_major_strides(shape) : row_major_strides(shape)}};
+/// \throws error with errc::corrupt_file where it has other bytes than its shape needs
+inline std::optional<npy_texts> texts_of(npy_array const& array, std::string const& what) {
+    std::string_view const descr = array.descr;
+    if (descr.size() < 3 || std::string_view("<>|=").find(descr[0]) == descr.npos ||
+        (descr[1] != 'U' && descr[1] != 'S'))
+        return std::nullopt;
+    npy_texts found{array, what, descr[1] == 'U', descr[0] == '>', 0};
+    auto const end =
+        std::from_chars(descr.data() + 2, descr.data() + descr.size(), found.characters);
+    constexpr std::uint64_t most = 1 << 30;
+    if (end.ec != std::errc{} || end.ptr != descr.data() + descr.size() || found.characters > most)
+        return std::nullopt;
+    auto const count =
+        static_cast<std::uint64_t>(element_count_of(array.shape, [&] { return what + ": "; }));
+    std::uint64_t const each = found.characters * (found.is_unicode ? 4 : 1);
+    if (each != 0 && count > array.elements.size() / each)
+        check_npy_bytes(array, array.elements.size() + 1, array.descr, what);
+    check_npy_bytes(array, count * each, array.descr, what);
+    return found;
 }
+
+/// A character as UTF-8.
+inline void put_character(std::string& text, std::uint32_t number) {
+    auto const put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+    if (number < 0x80)
+        return put(number);
+    if (number < 0x800)
+        put(0xc0 | number >> 6);
+    else if (number < 0x10000)
+        put(0xe0 | number >> 12), put(0x80 | (number >> 6 & 0x3f));
+    else
+        put(0xf0 | number >> 18), put(0x80 | (number >> 12 & 0x3f)),
+            put(0x80 | (number >> 6 & 0x3f));
+    put(0x80 | (number & 0x3f));
+}
+
+/// Writes an array of texts as Python has them in lists: nothing of NumPy is needed to read them.
+class npy_text_writer {
+public:
+    npy_text_writer(npy_texts const& texts, file_store::file const& file) : texts_(texts) {
+        constexpr std::uint64_t most = std::uint64_t{1} << 28;
+        if (texts.array.elements.size() > most)
+            fail(errc::limit_exceeded, texts.what, ": ", texts.array.elements.size(),
+                 " bytes of texts, and at most ", most, " are read");
+        bytes_.resize(static_cast<std::size_t>(texts.array.elements.size()));
+        file.read(texts.array.elements.begin, std::as_writable_bytes(std::span(bytes_)));
+        strides_ = texts.array.is_fortran ? column_major_strides(texts.array.shape)
+                                          : row_major_strides(texts.array.shape);
+    }
+
+    std::string pickle() {
+        put(0, 0);
+        return out_.take();
+    }
+
+private:
+    void put(std::size_t axis, index_t place) {
+        index_vector const& shape = texts_.array.shape;
+        if (axis == shape.size())
+            return put_text(static_cast<std::size_t>(place));
+        out_.empty_list();
+        out_.begin();
+        for (index_t i = 0; i < shape[axis]; ++i)
+            put(axis + 1, place + i * strides_[axis]);
+        out_.append_all();
+    }
+
+    /// Without the zeros that fill it up.
+    void put_text(std::size_t number) {
+        auto const count = static_cast<std::size_t>(texts_.characters);
+        std::size_t const size = texts_.is_unicode ? 4 : 1;
+        std::vector<std::uint32_t> characters;
+        for (std::size_t i = 0; i < count; ++i)
+            characters.push_back(character((number * count + i) * size, size));
+        while (!characters.empty() && characters.back() == 0)
+            characters.pop_back();
+        std::string text;
+        for (std::uint32_t const one : characters)
+            put_character(text, one);
+        if (texts_.is_unicode)
+            return out_.text(text);
+        out_.call("_codecs", "encode", [&] { // as Python writes bytes in protocol 2
+            out_.text(text);
+            out_.text("latin1");
+        });
+    }
+
+    std::uint32_t character(std::size_t place, std::size_t size) const {
+        std::uint32_t number = 0;
+        for (std::size_t i = 0; i < size; ++i)
+            number |= std::uint32_t{static_cast<unsigned char>(bytes_[place + i])}
+                      << 8 * (texts_.is_big_endian ? size - 1 - i : i);
+        if (number > 0x10ffff || (number >= 0xd800 && number < 0xe000))
+            fail(errc::corrupt_file, texts_.what, ": the text at byte ",
+                 texts_.array.elements.begin + place, " has the character ", number,
+                 ", which there is not");
+        return number;
+    }
+
+    npy_texts const& texts_;
+    std::string bytes_;
+    index_vector strides_;
+    pickle_writer out_;
+};
+
+/// Puts together arrays of NumPy in a file.
+class npy_checkpoint {
+public:
+    npy_checkpoint(std::shared_ptr<file_store const> files, std::string_view format,
+                   std::filesystem::path const& path)
+        : files_(files),
+          path_(path),
+          file_(files->open(path)),
+          all_(std::move(files), format, path) {
+        all_.begin_file(path);
+    }
+
+    file_store::file const& file() const { return *file_; }
+
+    /// Adds an array: a tensor, texts, or what is only listed.
+    void add(std::string const& key, std::string const& what, byte_run where) {
+        if (!what.ends_with(".npy") && !begins_as_npy(*file_, where))
+            return all_.add_opaque(key, "is no array of NumPy");
+        npy_array const array = read_npy(*file_, what, where);
+        if (array.is_of_objects())
+            return all_.add_opaque(key,
+                                   "is an array of Python objects, which are a pickle; nothing "
+                                   "of it was run");
+        if (auto const texts = texts_of(array, what)) {
+            all_.add_object(key);
+            texts_.emplace(key, *texts);
+        } else if (auto const tensor =
+                       all_.readable(key, what, [&] { return tensor_of(array, what); })) {
+            all_.add(key, *tensor);
+        }
+    }
+
+    whole_tensors& all() { return all_; }
+
+    opened_checkpoint take() {
+        opened_checkpoint opened = all_.take();
+        opened.read_objects = [files = files_, path = path_,
+                               texts = std::move(texts_)](key_set const& keys) {
+            std::vector<saved_object> objects;
+            auto const file = files->open(path);
+            for (auto const& [key, text] : texts)
+                if (keys.contains(key))
+                    objects.push_back({key, torch_file_of(npy_text_writer(text, *file).pickle())});
+            return objects;
+        };
+        return opened;
+    }
+
+private:
+    std::shared_ptr<file_store const> files_;
+    std::filesystem::path path_;
+    std::unique_ptr<file_store::file> file_;
+    whole_tensors all_;
+    std::map<std::string, npy_texts> texts_;
+};
 
 RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path) {
-    auto const file = files->open(path);
-    whole_tensors all(std::move(files), "npy", path);
-    all.begin_file(path);
-    all.add(path.stem().string(), read_npy(*file, path.string(), {0, file->facts().bytes}));
+    npy_checkpoint all(std::move(files), "npy", path);
+    all.add(path.stem().string(), path.string(), {0, all.file().facts().bytes});
     return all.take();
+}
+
+/// Where the members of an archive are, those that are deflated behind the end of the file; nothing
+/// for one that cannot be read.
+inline std::vector<std::optional<byte_run>> shown_members(std::vector<zip_member> const& members,
+                                                          std::shared_ptr<file_store const>& files,
+                                                          std::filesystem::path const& path) {
+    std::shared_ptr<files_with_inflated> inflated;
+    std::vector<std::optional<byte_run>> shown;
+    for (zip_member const& one : members) {
+        auto& where = shown.emplace_back();
+        if (!one.packing) {
+            where = one.bytes;
+            continue;
+        }
+        if (one.packing->is_encrypted || one.packing->method != zip_packing::deflated)
+            continue;
+        if (!inflated)
+            inflated = std::make_shared<files_with_inflated>(files, path);
+        where = inflated->add(one, path.string() + ": " + one.name);
+    }
+    if (inflated)
+        files = std::move(inflated);
+    return shown;
 }
 
 RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path) {
-    auto const file = files->open(path);
-    whole_tensors all(std::move(files), "npz", path);
-    all.begin_file(path);
-    for (zip_member const& one : read_zip(*file, path.string(), {0, file->facts().bytes})) {
-        std::string_view key = one.name;
+    auto const members = [&, file = files->open(path)] {
+        return read_zip(*file, path.string(), {0, file->facts().bytes});
+    }();
+    auto const shown = shown_members(members, files, path);
+    npy_checkpoint all(std::move(files), "npz", path);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        std::string_view key = members[i].name;
         if (key.ends_with(".npy"))
             key.remove_suffix(4);
-        all.add(std::string(key), read_npy(*file, path.string() + ": " + one.name, one.bytes));
+        if (shown[i])
+            all.add(std::string(key), path.string() + ": " + members[i].name, *shown[i]);
+        else if (members[i].packing->is_encrypted)
+            all.all().add_unread(std::string(key), {}, "the member is encrypted");
+        else
+            all.all().add_unread(std::string(key), {},
+                                 words("the member is compressed by method ",
+                                       members[i].packing->method,
+                                       ", and stored and deflated ones are read"));
     }
     return all.take();
 }

@@ -35,7 +35,8 @@ RESHARD_DECL std::string pickle::described(pickle_value value) const {
     case kind::list: return words("a list of ", runs_[value.place].count);
     case kind::set: return words("a set of ", runs_[value.place].count);
     case kind::dict: return words("a dict of ", runs_[value.place].count / 2);
-    case kind::global: return "the name " + characters();
+    case kind::global:
+    case kind::unknown: return "the name " + characters();
     case kind::object: return "an object of " + described(objects_[value.place].callable).substr(9);
     case kind::persistent_id: return "something outside the pickle";
     }
@@ -128,9 +129,18 @@ RESHARD_DECL pickle_value pickle::persistent_id(pickle_value value, std::string_
 }
 
 RESHARD_DECL std::string_view pickle::global(pickle_value value, std::string_view what) const {
-    if (value.what != pickle_value::kind::global)
+    using kind = pickle_value::kind;
+    if (value.what != kind::global && value.what != kind::unknown)
         refuse(what, value, "the name of a class or a function");
     return std::string_view(characters_).substr(value.place, value.count);
+}
+
+RESHARD_DECL std::optional<std::string_view> pickle::unknown_class(pickle_value value) const {
+    if (value.what == pickle_value::kind::object)
+        value = objects_[value.place].callable;
+    if (value.what != pickle_value::kind::unknown)
+        return std::nullopt;
+    return global(value, {});
 }
 
 RESHARD_DECL std::optional<pickle_value> pickle::find(pickle_value dict, std::string_view key,

@@ -11,6 +11,7 @@
 #include <boost/endian/conversion.hpp>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -279,7 +280,9 @@ private:
         if (stack_.size() - values.size() <= floor())
             refuse("adds to a value where there is none");
         pickle_value container = stack_[stack_.size() - values.size() - 1];
-        if (what == kind::list && result_.is_made_by(container, "collections.deque"))
+        if (container.what == kind::object && result_.unknown_class(container))
+            container = added_to(container, what);
+        else if (what == kind::list && result_.is_made_by(container, "collections.deque"))
             container = list_of_deque(container);
         if (container.what != what)
             refuse(std::string("adds to ") + result_.described(container) + ", which is no " +
@@ -306,10 +309,8 @@ private:
         }
         case pickle_code::newobj_ex: {
             pickle_value const names = pop();
-            if (result_.pairs(names, words("byte ", code_at_, ": named arguments")).size() != 0)
-                refuse("makes an object of named arguments", errc::unsupported);
             pickle_value const arguments = pop();
-            return push_object(pop(), arguments), true;
+            return push_object_of_names(pop(), arguments, names), true;
         }
         case pickle_code::build: return set_state(pop()), true;
         case pickle_code::binpersid:
@@ -329,14 +330,38 @@ private:
 
     void push_global(std::string const& name) {
         // A name with an end of a line would be codes in the pickle of a copy.
-        if (name.find('\n') != name.npos || !is_allowed(allowed_, name))
-            refuse("names '" + name +
-                       "', which is none of the classes and functions that such a file may have; "
-                       "nothing of it was run",
-                   errc::unsupported);
+        bool const is_known = name.find('\n') == name.npos && is_allowed(allowed_, name);
+        result_.has_unknown_ = result_.has_unknown_ || !is_known;
         std::size_t const place = result_.characters_.size();
         result_.characters_ += name;
-        push({kind::global, static_cast<std::uint32_t>(name.size()), place});
+        push({is_known ? kind::global : kind::unknown, static_cast<std::uint32_t>(name.size()),
+              place});
+    }
+
+    pickle_value push_pair(pickle_value first, pickle_value second) {
+        result_.values_.insert(result_.values_.end(), {first, second});
+        return {kind::tuple, 2, result_.values_.size() - 2};
+    }
+
+    /// Named arguments are read of unknown classes only.
+    void push_object_of_names(pickle_value callable, pickle_value arguments, pickle_value names) {
+        bool const has_names =
+            result_.pairs(names, words("byte ", code_at_, ": named arguments")).size() != 0;
+        if (has_names && !result_.unknown_class(callable))
+            refuse("makes an object of named arguments", errc::unsupported);
+        push_object(callable, has_names ? push_pair(arguments, names) : arguments);
+    }
+
+    /// What is added to an object of an unknown class, behind its arguments: a list or a dict.
+    pickle_value added_to(pickle_value object, kind what) {
+        auto const [known, is_new] = added_.try_emplace({object.place, what});
+        if (is_new) {
+            result_.runs_.emplace_back();
+            known->second = {what, 0, result_.runs_.size() - 1};
+            pickle_value const made_of = result_.objects_[object.place].arguments;
+            result_.objects_[object.place].arguments = push_pair(made_of, known->second);
+        }
+        return known->second;
     }
 
     /// True for the arguments of a class that is made of a tuple.
@@ -359,8 +384,7 @@ private:
             return arguments;
         pickle_value const most = given.size() == 2 ? given[1] : pickle_value{};
         push_run(kind::list, {});
-        all.insert(all.end(), {pop(), most});
-        return {kind::tuple, 2, all.size() - 2};
+        return push_pair(pop(), most);
     }
 
     pickle_value list_of_deque(pickle_value deque) const {
@@ -370,7 +394,12 @@ private:
 
     /// A dict of another class is a dict, and a size is a tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
-        if (callable.what != kind::global) // words for each of millions would take their time
+        if (callable.what == kind::object && result_.unknown_class(callable)) {
+            arguments = push_pair(callable, arguments); // a method of it, for one
+            callable = result_.objects_[callable.place].callable;
+        }
+        if (callable.what != kind::global && callable.what != kind::unknown)
+            // words for each of millions would take their time
             result_.refuse(words("byte ", code_at_, ": what is called"), callable,
                            "the name of a class or a function");
         std::string_view const name = result_.global(callable, {});
@@ -449,6 +478,8 @@ private:
     std::vector<std::size_t> marks_; ///< sizes of the stack
     std::vector<pickle_value> memo_;
     std::unordered_map<std::uint64_t, pickle_value> sparse_memo_;
+    /// To objects of unknown classes, by their places and what is added.
+    std::map<std::pair<std::uint64_t, kind>, pickle_value> added_;
 };
 
 RESHARD_DECL pickle::pickle(file_store::file const& file, std::string name, byte_run where,

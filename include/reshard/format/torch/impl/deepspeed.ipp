@@ -223,6 +223,31 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     return all;
 }
 
+/// Adds what a file has: a tensor, or a value that is added to `objects` too.
+inline std::optional<file_tensor> add_value(whole_tensors& all, torch_archive const& archive,
+                                            file_store::file const& file,
+                                            deepspeed_value const& value,
+                                            std::vector<deepspeed_value>& objects) {
+    bool is_tensor = true;
+    auto const tensor = all.readable(value.key, "tensor '" + value.key + "'", [&] {
+        auto found = tensor_of(archive, file, value);
+        is_tensor = found.has_value();
+        return found;
+    });
+    if (tensor)
+        all.add(value.key, *tensor);
+    if (tensor || is_tensor)
+        return tensor;
+    std::string reason = unknown_search(archive.values()).reason(archive.values().root());
+    if (!reason.empty()) {
+        all.add_opaque(value.key, std::move(reason));
+        return std::nullopt;
+    }
+    all.add_object(value.key);
+    objects.push_back(value);
+    return std::nullopt;
+}
+
 RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_store const> files,
                                                         std::filesystem::path const& directory) {
     whole_tensors all(files, deepspeed_format, directory);
@@ -232,14 +257,7 @@ RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_sto
         auto const file = files->open(value.path);
         torch_archive const archive = archive_in(*file, value);
         all.begin_file(value.path);
-        auto const tensor = tensor_of(archive, *file, value);
-        note(parameters, value.path, tensor);
-        if (tensor) {
-            all.add(value.key, *tensor);
-        } else {
-            all.add_object(value.key);
-            objects.push_back(value);
-        }
+        note(parameters, value.path, add_value(all, archive, *file, value, objects));
     }
     check_has_all(parameters);
     check_states(parameters);

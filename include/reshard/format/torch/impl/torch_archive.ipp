@@ -53,10 +53,9 @@ inline constexpr auto torch_names = [] {
 
 RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name) {
     constexpr std::pair<std::string_view, data_type> others[] = {
-        {"half", data_type::f16},
-        {"float", data_type::f32},
-        {"double", data_type::f64},
-        {"float8_e8m0fnu", data_type::f8_e8m0},
+        {"half", data_type::f16},     {"float", data_type::f32},
+        {"double", data_type::f64},   {"cfloat", data_type::c64},
+        {"cdouble", data_type::c128}, {"float8_e8m0fnu", data_type::f8_e8m0},
     };
     for (auto const& [other, dtype] : others)
         if (name == other)
@@ -79,6 +78,8 @@ RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::str
     : name_(name) {
     std::optional<std::string_view> found;
     auto const all = read_zip(file, name, where);
+    for (zip_member const& one : all)
+        check_stored(one, name);
     for (zip_member const& one : all) {
         if (one.name != "data.pkl" && !one.name.ends_with("/data.pkl"))
             continue;
@@ -159,24 +160,34 @@ RESHARD_DECL void torch_archive::check_storages() const {
                  ", so that one is lost; was the file damaged?");
 }
 
+inline constexpr std::string_view rebuild_of_type = "torch._tensor._rebuild_from_type_v2";
+
+/// True for the functions that make tensors of elements with strides.
+inline bool is_plain_rebuild(std::string_view function) {
+    return function == "torch._utils._rebuild_tensor_v2" ||
+           function == "torch._utils._rebuild_tensor_v3";
+}
+
 RESHARD_DECL std::optional<torch_archive::call> torch_archive::call_of(pickle_value value) const {
+    using kind = pickle_value::kind;
     pickle const& all = *values_;
     constexpr int most = 8; // a parameter of a class of a tensor, for one
-    for (int depth = 0; depth < most && value.what == pickle_value::kind::object; ++depth) {
+    for (int depth = 0; depth < most && value.what == kind::object; ++depth) {
         pickle_object const& made = all.object(value, {});
         call result{all.global(made.callable, {}), all.elements(made.arguments, {})};
-        if (result.function == "torch._tensor._rebuild_from_type_v2" &&
-            result.arguments.size() == 4 &&
-            result.arguments[0].what == pickle_value::kind::global &&
-            result.arguments[2].what == pickle_value::kind::tuple) // function, class, arguments
+        if (result.function == rebuild_of_type && result.arguments.size() == 4 &&
+            result.arguments[0].what == kind::global && result.arguments[1].what == kind::global &&
+            result.arguments[2].what == kind::tuple) // function, class, arguments
             result = {all.global(result.arguments[0], {}), all.elements(result.arguments[2], {})};
-        if (result.function == "torch._utils._rebuild_tensor_v2" ||
-            result.function == "torch._utils._rebuild_tensor_v3")
-            return result;
-        if (!result.function.starts_with("torch._utils._rebuild_parameter") ||
-            result.arguments.empty())
-            return std::nullopt;
-        value = result.arguments[0];
+        bool const is_parameter = result.function.starts_with("torch._utils._rebuild_parameter");
+        if (is_parameter && !result.arguments.empty()) {
+            value = result.arguments[0];
+            continue;
+        }
+        bool const is_tensor =
+            !is_parameter && (result.function == rebuild_of_type ||
+                              result.function.starts_with("torch._utils._rebuild"));
+        return is_tensor ? std::optional(result) : std::nullopt;
     }
     return std::nullopt;
 }
@@ -254,6 +265,13 @@ inline void check_plain(pickle const& values, pickle_value metadata, std::string
 RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string const& what) const {
     pickle const& all = *values_;
     auto const [function, arguments] = *call_of(value);
+    std::string const named = name_ + ": " + what;
+    if (!is_plain_rebuild(function))
+        fail(errc::unsupported, named, ": is a tensor that ", function, " makes",
+             arguments.size() > 1 && all.unknown_class(arguments[1])
+                 ? " of the class " + std::string(*all.unknown_class(arguments[1]))
+                 : "",
+             ", which is not read");
     bool const is_untyped = function.ends_with("_v3");
     std::size_t const needed = is_untyped ? 7 : 6;
     if (arguments.size() < needed)
@@ -265,7 +283,6 @@ RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string c
     std::string_view const type = is_untyped ? all.global(arguments[6], what) : said.type;
     auto const dtype = is_untyped && type.starts_with("torch.") ? torch_data_type(type.substr(6))
                                                                 : storage_data_type(type);
-    std::string const named = name_ + ": " + what;
     if (!dtype)
         fail(errc::unsupported, named, ": elements of ", type, " are not read");
     byte_run const storage = member(said.name);

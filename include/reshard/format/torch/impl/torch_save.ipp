@@ -54,53 +54,12 @@ inline std::vector<named_value> values_in(torch_archive const& archive,
     });
 }
 
-/// Looks for tensors within values that are no tensors themselves: in a deque, in a set, or in the
-/// state of an object. Each value is looked through once, wherever it stands.
-class tensor_search {
-public:
-    explicit tensor_search(torch_archive const& archive)
-        : archive_(archive), values_(archive.values()) {}
-
-    bool finds_in(pickle_value value) { return finds_in(value, 0); }
-
-private:
-    using kind = pickle_value::kind;
-
-    static constexpr std::size_t most_depth = 1000; ///< more than values that are carried may have
-
-    bool finds_in(pickle_value value, std::size_t depth) {
-        switch (value.what) {
-        case kind::tuple: // an empty one may be where another one is
-            if (value.count == 0)
-                return false;
-            break;
-        case kind::list:
-        case kind::set:
-        case kind::dict:
-        case kind::object: break;
-        default: return false;
-        }
-        auto const [known, is_new] = known_.try_emplace({value.what, value.place}, false);
-        if (!is_new || depth > most_depth)
-            return known->second;
-        return known->second = archive_.is_tensor(value) || archive_.is_part(value) ||
-                               has_one(value, depth + 1);
-    }
-
-    bool has_one(pickle_value value, std::size_t depth) {
-        auto const finds = [&](pickle_value one) { return finds_in(one, depth); };
-        if (value.what == kind::dict)
-            return std::ranges::any_of(values_.pairs(value, {}).values, finds);
-        if (value.what != kind::object)
-            return std::ranges::any_of(values_.elements(value, {}), finds);
-        pickle_object const& object = values_.object(value, {});
-        return finds(object.arguments) || finds(object.state);
-    }
-
-    torch_archive const& archive_;
-    pickle const& values_;
-    std::map<std::pair<kind, std::uint64_t>, bool> known_; ///< by their kinds and places
-};
+/// Looks for tensors within values that are no tensors themselves.
+inline value_search tensor_search(torch_archive const& archive) {
+    return {archive.values(), [&archive](pickle_value one) {
+                return archive.is_tensor(one) || archive.is_part(one);
+            }};
+}
 
 RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
                                                           std::filesystem::path const& path) {
@@ -118,7 +77,7 @@ RESHARD_DECL bool has_tensors(saved_object const& object) {
     try {
         archive_file const bytes(object.archive, object.key);
         torch_archive const archive(bytes, object.key, {0, object.archive.size()});
-        return tensor_search(archive).finds_in(archive.values().root());
+        return tensor_search(archive).find_in(archive.values().root()).has_value();
     } catch (error const&) {
         return false; // of a class that is not read
     }
@@ -192,14 +151,15 @@ public:
         views_.clear();
         auto const values = values_with_names(archive, *file);
         key_set const left_out = elsewhere ? elsewhere(tensors_of(archive, values)) : key_set();
-        tensor_search search(archive);
+        value_search search = tensor_search(archive);
+        unknown_search unknown(archive.values());
         for (named_value const& one : values)
             if (archive.is_part(one.value))
                 add_part(archive, one);
             else if (!archive.is_tensor(one.value))
-                add_object(one, search);
+                add_object(one, search, unknown);
             else if (!left_out.contains(one.key))
-                add_tensor(one.key, archive.tensor(one.value, "tensor '" + one.key + "'"));
+                add_readable(archive, one);
         paths_.push_back(path);
     }
 
@@ -208,11 +168,14 @@ public:
         if (are_of_ranks_ && !objects_.empty())
             warn(paths_.front().string() + ": values that are no tensors are those of this file, "
                                            "not of the files of other ranks");
-        opened_checkpoint opened = all_.take();
         for (auto const& [key, tensor] : spread_)
             if (tensor.parts.empty())
-                add_unread(opened.metadata, key);
-            else if (std::string text = lacking_part(tensor); !text.empty())
+                all_.add_unread(key, tensor.spread.shape(),
+                                "it is a DTensor of which no file here has a part; give a "
+                                "directory with the files of all ranks");
+        opened_checkpoint opened = all_.take();
+        for (auto const& [key, tensor] : spread_)
+            if (std::string text = lacking_part(tensor); !tensor.parts.empty() && !text.empty())
                 opened.incomplete.emplace(key, std::move(text));
         opened.read_objects = [files = std::move(files_), paths = std::move(paths_)](
                                   key_set const& keys) { return objects_in(*files, paths, keys); };
@@ -220,11 +183,11 @@ public:
     }
 
 private:
-    static void add_unread(checkpoint_metadata& opened, std::string const& key) {
-        opened.unread.push_back("tensor '" + key + "'");
-        opened.unread_keys.push_back(key);
-        opened.unread_reason = "are DTensors of which no file here has a part; give a directory "
-                               "with the files of all ranks";
+    void add_readable(torch_archive const& archive, named_value const& one) {
+        std::string const what = "tensor '" + one.key + "'";
+        if (auto const tensor =
+                all_.readable(one.key, what, [&] { return archive.tensor(one.value, what); }))
+            add_tensor(one.key, *tensor);
     }
 
     /// A value that is the whole file is named after it.
@@ -277,10 +240,14 @@ private:
                  key, "': both are of the rank at ", place_text(part.spread.ranks(), *part.place));
     }
 
-    void add_object(named_value const& one, tensor_search& search) {
-        if (!are_of_ranks_ || objects_.insert(one.key).second)
-            all_.add_object(one.key, one.value.what == pickle_value::kind::none,
-                            search.finds_in(one.value));
+    void add_object(named_value const& one, value_search& search, unknown_search& unknown) {
+        if (are_of_ranks_ && !objects_.insert(one.key).second)
+            return;
+        bool const holds_tensors = search.find_in(one.value).has_value();
+        if (std::string reason = unknown.reason(one.value); !reason.empty())
+            all_.add_opaque(one.key, std::move(reason), holds_tensors);
+        else
+            all_.add_object(one.key, one.value.what == pickle_value::kind::none, holds_tensors);
     }
 
     void add_tensor(std::string const& key, file_tensor const& tensor) {
@@ -311,9 +278,11 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                                     std::filesystem::path const& path) {
     auto const file = files.open(path);
     torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-    auto const is_tensor = [&](pickle_value value) { return archive.is_tensor(value); };
+    auto const is_left_out = [&](pickle_value value) {
+        return archive.is_tensor(value) || archive.values().unknown_class(value);
+    };
     return torch_file_of(copy_of(archive.values().root(), archive.values(), *file,
-                                 "what ranks have in common", is_tensor));
+                                 "what ranks have in common", is_left_out));
 }
 
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,

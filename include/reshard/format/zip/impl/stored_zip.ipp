@@ -63,8 +63,13 @@ private:
     /// A member before it is known where its bytes begin.
     struct entry {
         std::string name;
-        std::uint64_t bytes = 0;
+        zip_packing packing;
+        std::uint64_t bytes = 0;  ///< in the file
         std::uint64_t header = 0; ///< position of what stands before its bytes
+
+        bool is_stored() const {
+            return packing.method == zip_packing::stored && !packing.is_encrypted;
+        }
     };
 
     /// Refuses two members of one name, of which readers take different ones.
@@ -187,23 +192,14 @@ private:
             refuse(at, "a member exceeds the directory");
         std::string_view const record = std::string_view(text).substr(place, all);
         entry found{std::string(record.substr(entry_bytes, name_bytes)),
-                    number_at<std::uint32_t>(record, 24), number_at<std::uint32_t>(record, 42)};
-        check_stored(found, record, at);
+                    {number_at<std::uint16_t>(record, 10),
+                     (number_at<std::uint16_t>(record, 8) & 1) != 0,
+                     number_at<std::uint32_t>(record, 24), number_at<std::uint32_t>(record, 16)},
+                    number_at<std::uint32_t>(record, 20),
+                    number_at<std::uint32_t>(record, 42)};
         read_extra(found, record, record.substr(entry_bytes + name_bytes, extra_bytes), at);
         place += all;
         return found;
-    }
-
-    void check_stored(entry const& found, std::string_view record, std::uint64_t at) const {
-        if (number_at<std::uint16_t>(record, 8) & 1)
-            refuse(at, "the member '" + found.name + "' is encrypted", errc::unsupported);
-        if (auto const method = number_at<std::uint16_t>(record, 10); method != 0)
-            refuse(at,
-                   words("the member '", found.name, "' is compressed (method ", method,
-                         "), and only stored ones are read: write the file without compression"),
-                   errc::unsupported);
-        if (number_at<std::uint32_t>(record, 20) != number_at<std::uint32_t>(record, 24))
-            refuse(at, "the member '" + found.name + "' is stored, but in another size");
     }
 
     /// Sizes and positions that 32 bits do not hold stand in a field of their own, in this order.
@@ -226,11 +222,10 @@ private:
             number = number_at<std::uint64_t>(numbers, 0);
             numbers.remove_prefix(8);
         };
-        std::uint64_t packed = found.bytes;
-        next(found.bytes, number_at<std::uint32_t>(record, 24));
-        next(packed, number_at<std::uint32_t>(record, 20));
+        next(found.packing.bytes, number_at<std::uint32_t>(record, 24));
+        next(found.bytes, number_at<std::uint32_t>(record, 20));
         next(found.header, number_at<std::uint32_t>(record, 42));
-        if (packed != found.bytes)
+        if (found.is_stored() && found.packing.bytes != found.bytes)
             refuse(at, "the member '" + found.name + "' is stored, but in another size");
     }
 
@@ -255,6 +250,8 @@ private:
                                     " bytes, and exceeds what is before the directory"));
             before = begin + one.bytes;
             members[i] = {one.name, {where_.begin + begin, where_.begin + before}};
+            if (!one.is_stored())
+                members[i].packing = one.packing;
         }
         check_gap(before, end);
         return members;
@@ -291,6 +288,16 @@ private:
 RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
                                               byte_run where) {
     return zip_reader(file, name, where).members();
+}
+
+RESHARD_DECL void check_stored(zip_member const& one, std::string_view name) {
+    if (!one.packing)
+        return;
+    std::string const member = words(name, ": byte ", one.bytes.begin, ": the member '", one.name);
+    if (one.packing->is_encrypted)
+        fail(errc::unsupported, member, "' is encrypted");
+    fail(errc::unsupported, member, "' is compressed (method ", one.packing->method,
+         "), and only stored ones are read: write the file without compression");
 }
 
 } // namespace reshard::detail

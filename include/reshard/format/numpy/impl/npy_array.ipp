@@ -1,0 +1,223 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_NUMPY_IMPL_NPY_ARRAY_IPP
+#define RESHARD_FORMAT_NUMPY_IMPL_NPY_ARRAY_IPP
+
+#include <reshard/format/numpy/npy.hpp>
+
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace reshard::detail {
+
+/// Reads the dict of a header: `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
+class npy_header_parser {
+public:
+    npy_header_parser(std::string_view text, std::string const& what) : rest_(text), what_(what) {}
+
+    void parse() {
+        expect('{');
+        while (!take('}')) {
+            std::string const name = text();
+            expect(':');
+            if (name == "descr")
+                descr = text();
+            else if (name == "fortran_order")
+                is_fortran = boolean();
+            else if (name == "shape")
+                shape = extents();
+            else
+                refuse("has the member '" + name + "'");
+            if (!take(','))
+                break_at('}');
+        }
+        skip_blanks();
+        if (!rest_.empty())
+            refuse("goes on behind its dict");
+        if (!descr || !is_fortran || !shape)
+            refuse("lacks descr, fortran_order or shape");
+    }
+
+    std::optional<std::string> descr;
+    std::optional<bool> is_fortran;
+    std::optional<index_vector> shape;
+
+private:
+    [[noreturn]] void refuse(std::string const& text) const {
+        fail(errc::corrupt_file, what_, ": the header ", text);
+    }
+
+    void skip_blanks() {
+        rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
+    }
+
+    bool take(char next) {
+        skip_blanks();
+        if (rest_.empty() || rest_.front() != next)
+            return false;
+        rest_.remove_prefix(1);
+        return true;
+    }
+
+    void expect(char next) {
+        if (!take(next))
+            refuse(std::string("should have a '") + next + "' before '" +
+                   std::string(rest_.substr(0, 20)) + "'");
+    }
+
+    /// The end has to follow, and is not taken.
+    void break_at(char end) {
+        skip_blanks();
+        if (rest_.empty() || rest_.front() != end)
+            refuse("lacks a comma before '" + std::string(rest_.substr(0, 20)) + "'");
+    }
+
+    std::string text() {
+        skip_blanks();
+        char const quote = rest_.empty() ? ' ' : rest_.front();
+        if (quote == '[')
+            return structure();
+        auto const end = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : rest_.npos;
+        if (end == rest_.npos || rest_.substr(0, end).find('\\') != rest_.npos)
+            refuse("should have a text before '" + std::string(rest_.substr(0, 20)) + "'");
+        std::string const found(rest_.substr(1, end - 1));
+        rest_.remove_prefix(end + 1);
+        return found;
+    }
+
+    /// A list of members, as it is written.
+    std::string structure() {
+        std::size_t depth = 0, end = 0;
+        do {
+            depth += rest_[end] == '[' ? 1u : 0u;
+            depth -= rest_[end] == ']' ? 1u : 0u;
+            ++end;
+        } while (depth > 0 && end < rest_.size());
+        if (depth > 0)
+            refuse("has a list without an end");
+        std::string const found(rest_.substr(0, end));
+        rest_.remove_prefix(end);
+        return found;
+    }
+
+    bool boolean() {
+        skip_blanks();
+        for (auto const& [word, value] :
+             {std::pair<std::string_view, bool>{"True", true}, {"False", false}})
+            if (rest_.starts_with(word)) {
+                rest_.remove_prefix(word.size());
+                return value;
+            }
+        refuse("should say True or False before '" + std::string(rest_.substr(0, 20)) + "'");
+    }
+
+    index_vector extents() {
+        index_vector found;
+        expect('(');
+        while (!take(')')) {
+            skip_blanks();
+            index_t extent = 0;
+            auto const end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
+            if (end.ec != std::errc{} || extent < 0)
+                refuse("should have an extent before '" + std::string(rest_.substr(0, 20)) + "'");
+            rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
+            if (found.size() == max_ndim)
+                fail(errc::limit_exceeded, what_, ": the array has more than ", max_ndim, " axes");
+            found.push_back(extent);
+            if (!take(','))
+                break_at(')');
+        }
+        return found;
+    }
+
+    std::string_view rest_;
+    std::string const& what_;
+};
+
+/// An array before it is known what its elements are.
+struct npy_array {
+    std::string descr;
+    bool is_fortran = false;
+    index_vector shape;
+    byte_run elements; ///< of the file
+
+    bool is_of_objects() const { return descr.ends_with('O') && descr.size() <= 2; }
+};
+
+inline constexpr std::string_view npy_magic = "\x93NUMPY";
+
+/// True for a range of a file that begins as an array of NumPy does.
+inline bool begins_as_npy(file_store::file const& file, byte_run where) {
+    std::string start(std::min<std::uint64_t>(where.size(), npy_magic.size()), ' ');
+    file.read(where.begin, std::as_writable_bytes(std::span(start)));
+    return start == npy_magic;
+}
+
+/// How long the header of an array is, whose first bytes are `start`, and where it begins.
+///
+/// \throws error with errc::corrupt_file, or errc::unsupported for another version
+inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64_t bytes,
+                               std::string const& what) {
+    constexpr std::size_t least = 10;
+    std::string_view const begins(reinterpret_cast<char const*>(start.data()),
+                                  std::min(start.size(), npy_magic.size()));
+    if (start.size() < least && npy_magic.starts_with(begins))
+        fail(errc::corrupt_file, what, ": an array of NumPy has ", least, " bytes at least, and ",
+             start.size(), start.size() == 1 ? " is" : " are", " there; was it cut short?");
+    if (begins != npy_magic)
+        fail(errc::corrupt_file, what, ": does not begin as an array of NumPy does");
+    unsigned const version = start[6];
+    if (version < 1 || version > 3)
+        fail(errc::unsupported, what, ": is of version ", version,
+             ", and those of 1 to 3 are read");
+    std::uint64_t const length_bytes = version == 1 ? 2 : 4;
+    std::uint64_t header = 0;
+    for (std::uint64_t i = 0; i < length_bytes && 8 + i < start.size(); ++i)
+        header |= std::uint64_t{start[8 + i]} << 8 * i;
+    std::uint64_t const begin = 8 + length_bytes;
+    constexpr std::uint64_t most = 1 << 20; // a text of a few extents
+    if (header > most || header > bytes - std::min(begin, bytes))
+        fail(errc::corrupt_file, what, ": the header is said to have ", header, " bytes, of ",
+             bytes, " of the file; was it cut short?");
+    return {begin, begin + header};
+}
+
+/// The array that a range of a file is.
+///
+/// \param  what names it in messages: the file, and the member of an archive
+/// \throws error with errc::corrupt_file for a header that is none; it names `what` and the numbers
+/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal, here a
+///             text, or a list that is not read
+inline npy_array read_npy(file_store::file const& file, std::string const& what, byte_run where) {
+    unsigned char start[12] = {};
+    auto const first = std::span(start).first(std::min<std::size_t>(where.size(), sizeof start));
+    file.read(where.begin, std::as_writable_bytes(first));
+    byte_run const header = npy_header_run(first, where.size(), what);
+    std::string text(static_cast<std::size_t>(header.size()), ' ');
+    file.read(where.begin + header.begin, std::as_writable_bytes(std::span(text)));
+    npy_header_parser parsed(text, what);
+    parsed.parse();
+    return {
+        *parsed.descr, *parsed.is_fortran, *parsed.shape, {where.begin + header.end, where.end}};
+}
+
+/// Refuses an array that has more bytes than its shape needs, or fewer.
+inline void check_npy_bytes(npy_array const& array, std::uint64_t bytes, std::string const& kind,
+                            std::string const& what) {
+    if (std::uint64_t const there = array.elements.size(); there != bytes)
+        fail(errc::corrupt_file, what, ": ", kind, " ", array.shape, " has ", bytes, " bytes, and ",
+             there, " are there", there < bytes ? "; was it cut short?" : "");
+}
+
+} // namespace reshard::detail
+
+#endif

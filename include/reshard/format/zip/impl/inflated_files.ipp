@@ -1,0 +1,252 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_ZIP_IMPL_INFLATED_FILES_IPP
+#define RESHARD_FORMAT_ZIP_IMPL_INFLATED_FILES_IPP
+
+#include <reshard/format/zip/stored_zip.hpp>
+
+#include <reshard/core/error.hpp>
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <span>
+#include <utility>
+
+namespace reshard::detail {
+
+/// A place in a member at which inflating goes on.
+class inflate_state {
+public:
+    inflate_state() {
+        if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) // without a header of its own
+            fail(errc::io, "zlib cannot begin to inflate: not enough memory?");
+    }
+    /// \pre nothing is left of the input
+    inflate_state(inflate_state const& other)
+        : position(other.position), consumed(other.consumed), checksum(other.checksum) {
+        if (inflateCopy(&stream_, const_cast<z_stream*>(&other.stream_)) != Z_OK)
+            fail(errc::io, "zlib cannot keep its place: not enough memory?");
+    }
+    inflate_state& operator=(inflate_state const&) = delete;
+    ~inflate_state() { inflateEnd(&stream_); }
+
+    z_stream& stream() { return stream_; }
+
+    std::uint64_t position = 0; ///< in what is inflated
+    std::uint64_t consumed = 0; ///< of the member
+    uLong checksum = crc32(0, nullptr, 0);
+
+private:
+    z_stream stream_{}; ///< it refers to itself, and is not moved
+};
+
+/// A deflated member while it is read. Of a large one some places are kept, so that a part is not
+/// inflated from the first byte on.
+class inflated_member {
+public:
+    inflated_member(zip_member const& one, std::string const& what)
+        : member_(one),
+          what_(what),
+          step_(std::max<std::uint64_t>(least_step, one.packing->bytes / most_places + 1)) {}
+
+    /// \pre `position + target.size()` is not beyond the member's bytes
+    void read(file_store::file const& file, std::uint64_t position, std::span<std::byte> target) {
+        go_back(position);
+        std::array<std::byte, 1 << 16> passed;
+        while (state_->position < position)
+            inflate_to(file,
+                       std::span(passed).first(static_cast<std::size_t>(
+                           std::min<std::uint64_t>(passed.size(), position - state_->position))));
+        inflate_to(file, target);
+        if (state_->position == member_.packing->bytes)
+            check_end(file);
+    }
+
+private:
+    static constexpr std::uint64_t least_step = 4 << 20, most_places = 32;
+
+    [[noreturn]] void refuse(std::string const& problem) const {
+        fail(errc::corrupt_file, what_, ": inflated, it should have ", member_.packing->bytes,
+             " bytes, and ", problem, "; the file is damaged");
+    }
+
+    /// Takes the last place that is not behind a position.
+    void go_back(std::uint64_t position) {
+        auto const next = std::ranges::upper_bound(places_, position, {}, &inflate_state::position);
+        bool const is_near = state_ && state_->position <= position;
+        if (next == places_.begin()) {
+            if (!is_near)
+                state_ = std::make_unique<inflate_state>();
+            return;
+        }
+        if (inflate_state const& last = *std::prev(next);
+            !is_near || state_->position < last.position)
+            state_ = std::make_unique<inflate_state>(last);
+    }
+
+    /// Keeps places on the way.
+    void inflate_to(file_store::file const& file, std::span<std::byte> target) {
+        while (!target.empty()) {
+            std::uint64_t const to_next = step_ - state_->position % step_;
+            auto const part = target.first(
+                static_cast<std::size_t>(std::min<std::uint64_t>(target.size(), to_next)));
+            inflate_part(file, part);
+            target = target.subspan(part.size());
+            bool const is_new = places_.empty() || places_.back().position < state_->position;
+            if (part.size() == to_next && is_new)
+                places_.emplace_back(*state_);
+        }
+    }
+
+    void inflate_part(file_store::file const& file, std::span<std::byte> target) {
+        z_stream& stream = state_->stream();
+        std::size_t done = 0;
+        while (done < target.size()) {
+            stream.next_out = reinterpret_cast<Bytef*>(target.data() + done);
+            stream.avail_out = static_cast<uInt>(
+                std::min<std::size_t>(target.size() - done, std::numeric_limits<uInt>::max()));
+            uInt const asked = stream.avail_out;
+            bool const is_over = !step(file);
+            done += asked - stream.avail_out;
+            if (is_over && done < target.size())
+                refuse(words("has ", state_->position + done));
+        }
+        for (std::size_t i = 0; i < target.size(); i += 1u << 30)
+            state_->checksum =
+                crc32(state_->checksum, reinterpret_cast<Bytef const*>(target.data() + i),
+                      static_cast<uInt>(std::min<std::size_t>(target.size() - i, 1u << 30)));
+        state_->position += target.size();
+    }
+
+    /// Inflates some; false at the end. Of the input as much is taken back as was not used, so that
+    /// the place can be kept.
+    bool step(file_store::file const& file) {
+        std::array<std::byte, 1 << 14> input;
+        auto const count = static_cast<std::size_t>(
+            std::min<std::uint64_t>(input.size(), member_.bytes.size() - state_->consumed));
+        file.read(member_.bytes.begin + state_->consumed, std::span(input).first(count));
+        z_stream& stream = state_->stream();
+        stream.next_in = reinterpret_cast<Bytef*>(input.data());
+        stream.avail_in = static_cast<uInt>(count);
+        uInt const room = stream.avail_out;
+        int const result = inflate(&stream, Z_NO_FLUSH);
+        std::size_t const used = count - stream.avail_in;
+        state_->consumed += used;
+        stream.avail_in = 0;
+        if (result == Z_DATA_ERROR || result == Z_NEED_DICT || result == Z_MEM_ERROR ||
+            result == Z_STREAM_ERROR)
+            refuse(words("cannot be inflated behind byte ", state_->consumed, " of ",
+                         member_.bytes.size(),
+                         stream.msg ? std::string(" (") + stream.msg + ")" : ""));
+        bool const is_stuck = used == 0 && room == stream.avail_out;
+        return result != Z_STREAM_END && !is_stuck;
+    }
+
+    /// Behind its last byte a member has an end, and nothing more.
+    void check_end(file_store::file const& file) {
+        Bytef more = 0;
+        z_stream& stream = state_->stream();
+        bool goes_on = true;
+        for (stream.next_out = &more, stream.avail_out = 1; goes_on && stream.avail_out > 0;)
+            goes_on = step(file);
+        if (stream.avail_out == 0)
+            refuse("has more");
+        if (state_->consumed != member_.bytes.size())
+            refuse(words("ends ", member_.bytes.size() - state_->consumed,
+                         " bytes before its place in the file does"));
+        if (state_->checksum != member_.packing->checksum)
+            refuse("has others than its checksum says");
+        state_.reset();
+    }
+
+    zip_member const& member_;
+    std::string const& what_;
+    std::uint64_t step_;
+    std::unique_ptr<inflate_state> state_;
+    std::list<inflate_state> places_;
+};
+
+/// A file with what is behind its end; refers to the store.
+class file_with_inflated : public file_store::file {
+public:
+    file_with_inflated(std::unique_ptr<file_store::file> real, files_with_inflated const& all)
+        : real_(std::move(real)), all_(all) {}
+
+    file_store::identity facts() const override { return real_->facts(); }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        auto const next = all_.members_.upper_bound(position);
+        if (next == all_.members_.begin())
+            return real_->read(position, target);
+        auto const& [begin, shown] = *std::prev(next);
+        std::uint64_t const bytes = shown.member.packing->bytes, first = position - begin;
+        if (first > bytes || target.size() > bytes - first)
+            fail(errc::corrupt_file, shown.what, ": ", target.size(),
+                 " bytes are asked for at byte ", first, " of ", bytes);
+        if (target.empty())
+            return;
+        std::lock_guard const lock(mutex_);
+        reader_of(begin, shown).read(*real_, first, target);
+    }
+
+private:
+    static constexpr std::size_t most_readers = 8;
+
+    /// The last ones are kept, since several tensors may be read in turn.
+    inflated_member& reader_of(std::uint64_t begin,
+                               files_with_inflated::shown_member const& shown) const {
+        auto const known = std::ranges::find(readers_, begin, &named_reader::first);
+        if (known != readers_.end())
+            readers_.splice(readers_.begin(), readers_, known);
+        else
+            readers_.emplace_front(begin,
+                                   std::make_unique<inflated_member>(shown.member, shown.what));
+        if (readers_.size() > most_readers)
+            readers_.pop_back();
+        return *readers_.front().second;
+    }
+
+    using named_reader = std::pair<std::uint64_t, std::unique_ptr<inflated_member>>;
+
+    std::unique_ptr<file_store::file> real_;
+    files_with_inflated const& all_;
+    mutable std::mutex mutex_;
+    mutable std::list<named_reader> readers_; ///< the last one first
+};
+
+RESHARD_DECL files_with_inflated::files_with_inflated(std::shared_ptr<file_store const> below,
+                                                      std::filesystem::path path)
+    : below_(std::move(below)), path_(std::move(path)), end_(below_->open(path_)->facts().bytes) {}
+
+RESHARD_DECL byte_run files_with_inflated::add(zip_member const& one, std::string const& what) {
+    // Deflate makes at most 258 bytes of two bits; so memory does not grow with a false size.
+    constexpr std::uint64_t most_a_byte = 1032;
+    std::uint64_t const bytes = one.packing->bytes;
+    if (bytes / most_a_byte > one.bytes.size() ||
+        bytes > std::numeric_limits<std::uint64_t>::max() - end_)
+        fail(errc::corrupt_file, what, ": inflated, it is said to have ", bytes, " bytes, and ",
+             one.bytes.size(), " deflated ones do not have as many");
+    byte_run const shown{end_, end_ + bytes};
+    members_.emplace(end_, shown_member{one, what});
+    end_ += std::max<std::uint64_t>(bytes, 1);
+    return shown;
+}
+
+RESHARD_DECL std::unique_ptr<file_store::file>
+files_with_inflated::open(std::filesystem::path const& path) const {
+    auto real = below_->open(path);
+    if (path != path_)
+        return real;
+    return std::make_unique<file_with_inflated>(std::move(real), *this);
+}
+
+} // namespace reshard::detail
+
+#endif
