@@ -172,6 +172,7 @@ RESHARD_DECL convert_report convert(mpi_group const& world, checkpoint const& so
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/storage/impl/convert.ipp>
+#include <reshard/storage/impl/tied_config.ipp>
 #endif
 
 #endif

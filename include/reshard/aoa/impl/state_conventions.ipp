@@ -69,7 +69,11 @@ inline bool is_number(std::string_view text) {
 }
 
 /// Whether a segment is what trainers call optimizers: `optim`, `optimizer`, `optimizer_0`.
+///
+/// \pre it is not empty
 inline bool is_optimizer(std::string_view segment) {
+    if (segment.front() != 'o') // each key is asked for
+        return false;
     if (std::size_t const line = segment.rfind('_');
         line != segment.npos && is_number(segment.substr(line + 1)))
         segment = segment.substr(0, line);
