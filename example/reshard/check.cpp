@@ -112,14 +112,17 @@ void add_findings(check_report& report, job const& all, catalog const& source,
     report.why_not = why_not_invertible(found);
 }
 
-check_report make_report(job_files const& files) {
+check_report make_report(job_files files) {
     source_spec const source = read_source(files.source, files.reading);
+    if (source.checkpoint)
+        files.aliases = source.checkpoint->aliases;
     check_report report;
     report.strict = files.strict_warnings;
     add_warnings(report, source);
     job all;
     find_errors(report, files, [&] {
         all = make_job(source, files);
+        note_renamed_away(all, catalog_of(source.held), files);
         report.program = all.written.text;
         add_findings(report, all, catalog_of(source.held), files);
     });

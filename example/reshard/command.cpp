@@ -91,8 +91,17 @@ void add_from(CLI::App& command, std::string& format) {
         ->check(CLI::IsMember(reshard::detail::names_of_read_formats()));
 }
 
+void add_compatible(CLI::App& command, reshard::detail::safetensors_options& reading) {
+    command.add_flag_callback(
+        "--compatible",
+        [&reading] { reading.mode = reshard::detail::safetensors_mode::compatible; },
+        "Accept what the reference reader of safetensors accepts, and of a tensor in several files "
+        "take the one that the index lists");
+}
+
 void add_reading(CLI::App& command, reshard::detail::safetensors_options& reading) {
     add_from(command, reading.from);
+    add_compatible(command, reading);
     command
         .add_option("--only", reading.only,
                     "A pattern of keys, such as 'model.**', of tensors and other values that are "
@@ -105,6 +114,11 @@ void add_reading(CLI::App& command, reshard::detail::safetensors_options& readin
                     "A pattern of keys that are left out, such as 'optimizer.**'")
         ->expected(1)
         ->take_all();
+    command.add_option("--source-layout", reading.source_layout,
+                       "A JSON file that says which files of a directory ranks wrote, and how "
+                       "their tensors are cut, for files that do not say it themselves: "
+                       "{\"files\": \"consolidated.{rank:02}.pth\", \"mesh\": [[\"tp\", 2]], "
+                       "\"rules\": [...]}");
 }
 
 void add_to(CLI::App& command, std::string& format, std::string const& target) {

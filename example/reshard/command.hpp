@@ -74,7 +74,10 @@ void resolve_latest(processes const& world, std::string& path);
 /// Adds `--from FORMAT`.
 void add_from(CLI::App& command, std::string& format);
 
-/// Adds `--from`, `--only` and `--without`.
+/// Adds `--compatible`.
+void add_compatible(CLI::App& command, reshard::detail::safetensors_options& reading);
+
+/// Adds `--from`, `--compatible`, `--only` and `--without`.
 void add_reading(CLI::App& command, reshard::detail::safetensors_options& reading);
 
 /// Adds `--to FORMAT`. \param target the argument that is written

@@ -28,11 +28,11 @@ checkpoint open_again(source_spec const& source) {
     return open_checkpoint(solo(), source.path, {.format = source.reading});
 }
 
-/// Tied weights stay tied; a checkpoint without them need not be opened for that.
-detail::alias_map aliases_of(source_spec const& source, job const& all) {
-    if (source.checkpoint->aliases.empty() && all.map().relations().empty())
+/// The names that are written once; a checkpoint without any need not be opened for that.
+detail::alias_map aliases_of(source_spec const& source, job const& all, bool share_copies) {
+    if (source.checkpoint->aliases.empty() && !share_copies)
         return {};
-    return detail::aliases_kept(open_again(source), all.map(), all.target);
+    return detail::aliases_kept(open_again(source), all.map(), {all.target, share_copies});
 }
 
 /// Who writes what, behind the files, which are the first holders: so what a file gives is told
@@ -83,9 +83,9 @@ void add_writes(conversion& planned, detail::checkpoint_plan const& files) {
 } // namespace
 
 conversion conversion_of(source_spec const& source, job const& all,
-                         detail::write_options const& writing) {
+                         detail::write_options const& writing, bool share_copies) {
     detail::checkpoint_plan const files =
-        detail::files_for(all.map(), all.target, writing, aliases_of(source, all));
+        detail::files_for(all.map(), all.target, writing, aliases_of(source, all, share_copies));
     holder_t const ranks = std::max<holder_t>(1, all.target->holders);
     conversion planned{{}, {}, {}, {}, {std::max<holder_t>(1, source.held.holders), ranks, "file"}};
     for (detail::checkpoint_file const& file : source.checkpoint->files)
@@ -149,11 +149,31 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
     return 1;
 }
 
+void check_shared(bool are_shared, std::string const& format) {
+    if (are_shared && detail::is_other_format(format))
+        fail(errc::usage, "--share-copies: ", format,
+             " has a tensor for each name; leave it out, or write safetensors");
+}
+
+void check_fused_order(job const& all, job_files const& files, std::string const& format) {
+    if (!files.cut_fused && !all.first_error())
+        detail::check_fused_order(detail::fused_of(all.map(), all.target), format);
+}
+
 void note_fused_lost(job const& all, std::string const& format) {
-    if (!all.map().fused().empty() && detail::is_other_format(format) &&
-        !detail::written_format_of(format).has_global_order)
-        note(format + " does not say how tensors were fused, so that no later layout of them is "
-                      "checked; sharded_safetensors does");
+    auto const fused = detail::fused_of(all.map(), all.target);
+    if (fused.empty() || !detail::is_other_format(format))
+        return;
+    if (!detail::written_format_of(format).has_shards())
+        return note(format + " does not say how tensors were fused, so that no later layout of "
+                             "them is checked; sharded_safetensors does");
+    auto const several = [](auto const& one) { return one.second.blocks > 1; };
+    auto const first = std::ranges::find_if(fused, several);
+    if (first != fused.end() && detail::written_format_of(format).has_global_order)
+        note("'" + first->first + "' is interleaved in " + std::to_string(first->second.blocks) +
+             " parts; readers of " + format +
+             " cut tensors themselves, and get the right rows with this number of tensor-parallel "
+             "ranks only");
 }
 
 void note_aliases(std::map<std::string, std::string> const& aliases) {

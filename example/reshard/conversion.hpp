@@ -59,18 +59,23 @@ struct conversion {
     std::map<std::string, std::string> aliases = {}; ///< as `convert_report::aliases`
 };
 
-/// What `convert SOURCE TARGET --layout` does with these files and options.
+/// What `convert SOURCE TARGET --layout` does with these files and options, and `--share-copies`.
 ///
 /// \pre the source is a checkpoint, and the job has a target
 /// \throws error as `convert` before it writes
 conversion conversion_of(source_spec const& source, job const& all,
-                         reshard::detail::write_options const& writing);
+                         reshard::detail::write_options const& writing, bool share_copies);
 
 /// Refuses `--replicas` and `--per-rank` for a format of another library, which has each different
 /// shard once.
 ///
 /// \throws error with errc::usage
 void check_replicas(bool are_wanted, std::string const& format);
+
+/// Refuses `--share-copies` for a format of another library, which has no names without tensors.
+///
+/// \throws error with errc::usage
+void check_shared(bool are_shared, std::string const& format);
 
 /// What a conversion of the source's values that are no tensors would be refused for; empty where
 /// nothing is lost.
@@ -88,7 +93,13 @@ std::size_t say_lost_tensors(reshard::checkpoint const& source, bool says);
 std::size_t say_taken_apart(reshard::checkpoint_metadata const& source, std::string const& format,
                             bool says);
 
-/// Notes that a format of another library does not say how tensors were fused.
+/// Refuses interleaved tensors for a format whose readers cut them otherwise, as `convert` does.
+///
+/// \throws error with errc::unsupported
+void check_fused_order(job const& all, job_files const& files, std::string const& format);
+
+/// Notes that a format of another library does not say how tensors were fused, or that its readers
+/// may cut them otherwise.
 void note_fused_lost(job const& all, std::string const& format);
 
 /// Notes tensors of several names, which files of safetensors have once.

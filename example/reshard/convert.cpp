@@ -43,6 +43,7 @@ struct convert_command {
     std::string base;
     bool replicas = false;
     bool per_rank = false;
+    bool share_copies = false;
     progress_when progress = progress_when::on_terminal;
     std::map<std::string, double> numbers;
 };
@@ -53,7 +54,11 @@ std::string program_text(job const& all, job_files const& files, std::string con
                                                !detail::written_format_of(format).is_file());
     if (files.program.empty() || !has_record)
         return {};
-    return (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
+    std::string text = (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
+    for (std::string const& rename : files.renames)
+        if (has_renames_beside(files))
+            text += "\n# --rename " + rename + (files.reverse ? ", after it" : ", before it");
+    return text;
 }
 
 /// Refuses the name of a file that would become a directory, or a file of another format.
@@ -87,13 +92,17 @@ convert_report run_convert(processes const& world, convert_command const& option
         check_name(options.target, format);
         check_shard_size(options, format);
         check_replicas(options.replicas || options.per_rank, format);
+        check_shared(options.share_copies, format);
         if (options.verify && is_of_others)
             fail(errc::usage, "--verify compares digests, which ", format,
                  " does not have; compare by reshard diff --data");
         job_files files = options.files;
         if (!options.no_objects)
             files.objects = object_keys(source.metadata());
+        files.aliases = source.metadata().aliases;
         all = make_sound_job(source.files_layout(), files);
+        note_renamed_away(all, catalog_of(source), files);
+        check_fused_order(all, files, format);
         if (world.rank() == 0)
             say_notes(all, options.files);
         warnings += count_warnings(all);
@@ -119,7 +128,8 @@ convert_report run_convert(processes const& world, convert_command const& option
                               .carry = !options.no_carry,
                               .objects = !options.no_objects,
                               .object_names = all.written.object_names,
-                              .cut_fused = options.files.cut_fused};
+                              .cut_fused = options.files.cut_fused,
+                              .share_copies = options.share_copies};
     return with_files(options.files, [&] {
         return world.mpi() ? convert(*world.mpi(), source, options.target, how)
                            : convert(solo(), source, options.target, how);
@@ -166,6 +176,9 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
         std::ranges::count(report.carried, "config.json") > 0)
         note("config.json was copied as it is, with the data type (dtype, torch_dtype) from before "
              "--cast");
+    if (world.rank() == 0 && std::ranges::count(report.carried, "adapter_config.json") > 0)
+        note("adapter_config.json was copied; PEFT looks for the tensors beside it in "
+             "adapter_model.safetensors, which reshard merge writes");
     if (world.rank() == 0 && !options.base.empty())
         note(reuse_text(report, options.base));
     std::string const headline = headline_of(options.target, options.files.source, report.keys) +
@@ -214,8 +227,13 @@ outcome converted(processes const& world, convert_report const& report, double s
         note("copied beside the tensors: " + listed(report.carried));
     if (world.rank() == 0 && !report.kept.empty())
         note("kept beside the tensors, from what was there before: " + listed(report.kept));
+    for (std::string const& text : report.notes)
+        if (world.rank() == 0)
+            note(text);
     if (world.rank() == 0)
         note_aliases(report.aliases);
+    if (world.rank() == 0 && !report.deinterleaved.empty())
+        note(report.deinterleaved + std::string(cut_fused_hint));
     if (world.rank() == 0 && report.objects > 0)
         note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
              (report.objects == 1 ? "is no tensor" : "are no tensors"));
@@ -253,6 +271,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
         option->needs(wanted);
     add_partial(*command, options->files, "layout")->needs(wanted);
     add_cut_fused(*command, options->files);
+    add_share_copies(*command, options->share_copies);
     add_strict(*command, options->files);
     add_strict_warnings(*command, options->files);
     add_writing(*command, chosen, *options);

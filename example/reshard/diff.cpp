@@ -25,6 +25,7 @@ namespace json = boost::json;
 struct diff_options {
     std::string a;
     std::string b;
+    detail::safetensors_options reading = {}; ///< of both
     compare_options how = {};
     progress_when progress = progress_when::on_terminal;
 };
@@ -139,8 +140,8 @@ comparison compared(processes const& world, checkpoint const& a, checkpoint cons
 
 outcome diff(processes const& world, diff_options const& options, bool as_json) {
     stopwatch const watch;
-    checkpoint const a = open_checkpoint(world, options.a);
-    checkpoint const b = open_checkpoint(world, options.b);
+    checkpoint const a = open_checkpoint(world, options.a, {.format = options.reading});
+    checkpoint const b = open_checkpoint(world, options.b, {.format = options.reading});
     say_warnings(world, a);
     say_warnings(world, b);
     comparison const found = compared(world, a, b, options);
@@ -182,6 +183,7 @@ void add_diff(CLI::App& app, invocation& chosen) {
         "  mpiexec -n 4 reshard diff model sharded --json");
     add_path(*command, chosen, "A", options->a, "A checkpoint")->required();
     add_path(*command, chosen, "B", options->b, "Another one")->required();
+    add_compatible(*command, options->reading);
     command->add_flag("--data", options->how.data,
                       "Read all data; without it, tensors of equal shards are compared by the "
                       "digests saved with them, and read where these differ");

@@ -84,7 +84,8 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
                          {.format = options.to,
                           .partial = options.files.partial,
                           .replicas = options.replicas,
-                          .per_rank = options.per_rank});
+                          .per_rank = options.per_rank},
+                         options.share_copies);
 }
 
 json::object json_of(plan_balance const& balance) {

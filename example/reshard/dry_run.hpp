@@ -33,6 +33,7 @@ struct plan_command {
     std::string picture; ///< a file, or empty
     bool replicas = false;
     bool per_rank = false;
+    bool share_copies = false;
     std::string report; ///< a file, or empty
     std::string to;     ///< the format that `convert` would write, or empty
     bool no_objects = false;

@@ -1,14 +1,17 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "findings.hpp"
+#include "renames.hpp"
 #include "report.hpp"
 #include "summary.hpp"
 
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/words.hpp>
 #include <reshard/expr/losses.hpp>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 #include <tuple>
 
@@ -21,7 +24,8 @@ namespace {
 /// The file that a finding is about.
 std::string const& file_of(aoa::finding const& one, job_files const& files) {
     bool const is_about_source = one.code == "unused" || one.code == "rounded" ||
-                                 one.code == "left_state" || one.code == "fused_remade";
+                                 one.code == "left_state" || one.code == "fused_remade" ||
+                                 one.code == "renamed_away" || one.code == "alias_dropped";
     return is_placed(one) || one.code == program_values_code ? files.program
            : is_about_source || files.target.empty()         ? files.source
                                                              : files.target;
@@ -189,6 +193,34 @@ std::string same_text(finding_group const& group) {
 void say_findings(std::vector<reported> const& reports) {
     for (finding_group const& group : groups_of(reports))
         say(group.first->severity, group.first->plain + same_text(group));
+}
+
+void note_renamed_away(job& all, catalog const& source, job_files const& files) {
+    bool const is_own = !files.program.empty() && !files.program.starts_with('@');
+    if (!is_own || has_renames(files) || !all.expanded.is_complete || all.first_error())
+        return;
+    std::set<std::string> gone;
+    for (aoa::statement const& statement : all.code().statements())
+        for (aoa::name const& name : all.code().left(statement))
+            if (name.kind == aoa::name::kind_type::text)
+                gone.emplace(all.code().text(name));
+    for (std::string const& key : all.map().removed())
+        gone.erase(key);
+    std::erase_if(gone,
+                  [&](std::string const& key) { return !source.find(key) || all.map().find(key); });
+    for (std::string const& key : gone) {
+        std::string const name = aoa::detail::quoted_name(key);
+        all.notes.push_back({aoa::severity::note,
+                             "renamed_away",
+                             key,
+                             "'" + key +
+                                 "' is renamed away: the program reads it, and makes nothing of "
+                                 "that name; to keep it, add after the last statement that reads "
+                                 "it:  " +
+                                 name + " -> " + name,
+                             {},
+                             0});
+    }
 }
 
 void say_notes(job const& all, job_files const& files) {

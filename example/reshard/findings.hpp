@@ -64,6 +64,9 @@ std::string same_text(finding_group const& group);
 /// Says findings on standard error, those that say the same of several tensors once.
 void say_findings(std::vector<reported> const& reports);
 
+/// Notes names of the source that a program of the user's reads and that nothing has afterwards.
+void note_renamed_away(job& all, reshard::catalog const& source, job_files const& files);
+
 /// Says on standard error what a person should know of a job that will be carried out.
 void say_notes(job const& all, job_files const& files);
 

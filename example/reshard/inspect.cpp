@@ -37,7 +37,6 @@ namespace json = boost::json;
 struct inspect_options {
     std::string path;
     detail::safetensors_options reading = {};
-    bool compatible = false;
     bool all = false;
     std::string report; ///< a file, or empty
 };
@@ -194,13 +193,14 @@ std::string shortened(std::string const& text, std::size_t most) {
 /// The beginning of what values say that are no tensors, by key. Those that cannot be read have
 /// none, nor has any of very many.
 std::map<std::string, std::string> object_texts(checkpoint_metadata const& opened,
-                                                detail::safetensors_options const& reading) {
+                                                inspect_options const& options) {
     constexpr std::size_t most_values = 10'000, most_bytes = 60;
     std::map<std::string, std::string> texts;
     if (opened.objects.empty() || opened.objects.size() > most_values)
         return texts;
     try {
-        checkpoint const source = open_checkpoint(solo(), opened.path, {.format = reading});
+        checkpoint const source =
+            open_checkpoint(solo(), options.path, {.format = options.reading});
         if (!source.can_read_objects())
             return texts;
         for (detail::saved_object const& one : source.read_objects()) {
@@ -216,12 +216,11 @@ std::map<std::string, std::string> object_texts(checkpoint_metadata const& opene
 }
 
 /// What there is beside the tensors, and is not read.
-std::string object_text(checkpoint_metadata const& checkpoint,
-                        detail::safetensors_options const& reading, bool all) {
+std::string object_text(checkpoint_metadata const& checkpoint, inspect_options const& options) {
     constexpr std::size_t most = 20;
     auto const names = object_keys(checkpoint);
-    auto const texts = object_texts(checkpoint, reading);
-    std::size_t const shown = all ? names.size() : std::min(most, names.size());
+    auto const texts = object_texts(checkpoint, options);
+    std::size_t const shown = options.all ? names.size() : std::min(most, names.size());
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) {
         auto const says = texts.find(names[i]);
@@ -247,8 +246,7 @@ std::string alias_text(checkpoint_metadata const& checkpoint) {
 }
 
 /// \pre `checkpoint` is without its aliases as tensors
-std::string text_of(checkpoint_metadata const& checkpoint,
-                    detail::safetensors_options const& reading, bool all) {
+std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const& options) {
     layout held = layout_of(checkpoint);
     held.has_global_order = false; // as it is cut in the files, and not as programs see it
     std::string text =
@@ -259,20 +257,17 @@ std::string text_of(checkpoint_metadata const& checkpoint,
         (checkpoint.writers == 0 ? "" : ", written by " + counted(checkpoint.writers, "rank")) +
         "\n";
     return text + dtype_text(checkpoint) + record_text(checkpoint) + delta_text(checkpoint) +
-           holder_table(held, file_names(checkpoint)) + tensor_table(held, all) +
-           alias_text(checkpoint) + object_text(checkpoint, reading, all);
+           holder_table(held, file_names(checkpoint)) + tensor_table(held, options.all) +
+           alias_text(checkpoint) + object_text(checkpoint, options);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {
-    detail::safetensors_options reading = options.reading;
-    if (options.compatible)
-        reading.mode = detail::safetensors_mode::compatible;
-    checkpoint_metadata const checkpoint = open_checkpoint(options.path, reading);
+    checkpoint_metadata const checkpoint = open_checkpoint(options.path, options.reading);
     say_warnings(checkpoint.warnings);
     if (!options.report.empty())
         detail::write_whole_file(options.report, inspect_page(checkpoint, json_of(checkpoint)));
     return as_json ? json_outcome(json_of(checkpoint))
-                   : outcome{text_of(detail::without_aliases(checkpoint), reading, options.all)};
+                   : outcome{text_of(detail::without_aliases(checkpoint), options)};
 }
 
 } // namespace
@@ -284,8 +279,6 @@ void add_inspect(CLI::App& app, invocation& chosen) {
                     "  reshard inspect model\n"
                     "  reshard inspect model/model.safetensors --json");
     add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
-    command->add_flag("--compatible", options->compatible,
-                      "Accept what the reference reader of safetensors accepts");
     command->add_flag(
         "--all", options->all,
         "Show every tensor, also those that differ in numbers, and every other value");

@@ -3,6 +3,7 @@
 #include "job.hpp"
 #include "expanded_program.hpp"
 #include "findings.hpp"
+#include "fused_names.hpp"
 #include "program_text.hpp"
 #include "renames.hpp"
 #include "report.hpp"
@@ -11,6 +12,8 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
+#include <reshard/aoa/statement_trace.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -18,6 +21,7 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -32,7 +36,7 @@ namespace {
 std::vector<std::string> keys_wanted(job_files const& files) {
     if (files.target.empty())
         fail(errc::usage, "reshard: --names is for a target with names, and none is given");
-    detail::layout_file const wanted = read_target(files.target);
+    detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     if (detail::needs_shapes(wanted))
         fail(errc::usage, files.target,
              ": --names is for a target with names, and this one has rules");
@@ -181,7 +185,7 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
 detail::layout_table read_table(aoa::program const& written, program_expander const& expander) {
     job_files const& files = expander.files();
-    detail::layout_file const wanted = read_target(files.target);
+    detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     catalog const nothing;
     if (!detail::needs_shapes(wanted))
         return detail::table_of(wanted, nothing);
@@ -189,43 +193,71 @@ detail::layout_table read_table(aoa::program const& written, program_expander co
     return detail::table_of(wanted, exports_of(expanded, expander.source(), files));
 }
 
-/// `'w' from 3 parts into 2 along axis 0`, where the target cuts a tensor of the source anew;
-/// nothing where it does not.
-std::string cut_anew(mapping const& program, catalog_entry const& wanted, catalog const& source) {
+/// The tensor of the source that an output is a plain copy of, or null.
+catalog_entry const* source_of(mapping const& program, catalog_entry const& wanted,
+                               catalog const& source) {
     mapping_output const* const output = program.find(wanted.key);
     if (!output || !detail::is_source_box(output->value))
-        return {};
-    std::string_view const key = program.sources().key(output->value.pieces.source(0));
-    catalog_entry const* const from = source.find(key);
-    if (!from || from->shape != wanted.shape)
-        return {};
+        return nullptr;
+    catalog_entry const* const from =
+        source.find(program.sources().key(output->value.pieces.source(0)));
+    return from && from->shape == wanted.shape ? from : nullptr;
+}
+
+/// The axes along which the target cuts a tensor of the source into other parts than it has there.
+std::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_entry const& from) {
+    std::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < wanted.parts.size(); ++axis)
-        if (wanted.parts[axis] > 1 && wanted.parts[axis] != from->parts[axis])
-            return "'" + wanted.key + "' from " +
-                   counted(static_cast<std::size_t>(from->parts[axis]), "part") + " into " +
-                   std::to_string(wanted.parts[axis]) + " along axis " + std::to_string(axis);
-    return {};
+        if (wanted.parts[axis] > 1 && wanted.parts[axis] != from.parts[axis])
+            axes.push_back(axis);
+    return axes;
+}
+
+/// What is said of tensors that are cut, by what is known of their order.
+std::string_view fused_advice(fused_order order) {
+    switch (order) {
+    case fused_order::parts:
+        return ": tensors of that name have several others one after the other, so that ranks get "
+               "rows of the wrong ones; a program has to make it anew (fused_ffn, fused_qkv_old, "
+               "fused)";
+    case fused_order::by_head:
+        return ": tensors of that name have rows of several others head by head, and the layout "
+               "cuts inside a head; give a number of parts that divides the heads";
+    default:
+        return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
+               "get rows of the wrong ones, and a program has to make it anew (fused_ffn, "
+               "fused_qkv_old, fused); groups of heads, as of fused_qkv, stay as they are";
+    }
 }
 
 /// Notes tensors that are named as fused ones are, where nothing says how they were made: in files
 /// that say so of others, queries, keys and values without a word are groups of heads.
-void note_seemingly_fused(job& all, layout const& held, catalog const& source) {
-    std::vector<std::string> cuts;
-    for (catalog_entry const& wanted : *all.wanted)
-        if (detail::is_named_fused(wanted.key) && !all.map().fused().contains(wanted.key) &&
-            (held.fused.empty() || wanted.key.find("qkv") == wanted.key.npos))
-            if (std::string const text = cut_anew(all.map(), wanted, source); !text.empty())
-                cuts.push_back(text);
-    if (cuts.empty())
-        return;
-    std::string const others =
-        cuts.size() > 1 ? " (and " + counted(cuts.size() - 1, "more key") + " so)" : "";
-    all.notes.push_back(unplaced(
-        aoa::severity::note, "layout", {},
-        "the layout cuts " + cuts.front() + others +
-            ": if several tensors are fused in it, part by part, ranks get rows of the wrong ones, "
-            "and a program has to make it anew (fused_ffn, fused_qkv_old); groups of heads, as of "
-            "fused_qkv, stay as they are"));
+void note_seemingly_fused(job& all, layout const& held, catalog const& source,
+                          job_files const& files) {
+    std::map<fused_order, std::vector<std::string>> cuts;
+    std::optional<model_facts> model;
+    for (catalog_entry const& wanted : *all.wanted) {
+        catalog_entry const* const from = source_of(all.map(), wanted, source);
+        auto const axes = from ? axes_cut_anew(wanted, *from) : std::vector<std::size_t>();
+        if (axes.empty() || all.map().fused().contains(wanted.key) ||
+            (!held.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
+            continue;
+        if (!model)
+            model = facts_beside(files.source);
+        if (auto const cut = find_fused_cut(wanted, axes, *model))
+            cuts[cut->order].push_back(
+                "'" + wanted.key + "' from " +
+                counted(static_cast<std::size_t>(from->parts[cut->axis]), "part") + " into " +
+                std::to_string(wanted.parts[cut->axis]) + " along axis " +
+                std::to_string(cut->axis));
+    }
+    for (auto const& [order, of_order] : cuts)
+        all.notes.push_back(unplaced(
+            aoa::severity::note, "layout", {},
+            "the layout cuts " + of_order.front() +
+                (of_order.size() > 1 ? " (and " + counted(of_order.size() - 1, "more key") + " so)"
+                                     : "") +
+                std::string(fused_advice(order))));
 }
 
 /// Adds a fault of fused tensors: an error, or a note where the options allow it.
@@ -244,6 +276,42 @@ void check_fused_sources(job& all, layout const& held, job_files const& files) {
         add_fused_fault(all, *fault, "; where that is meant, --cut-fused allows it", files);
     for (auto const& [key, text] : detail::find_remade_fused(all.map(), held))
         all.lowered.findings.push_back(unplaced(aoa::severity::warning, "fused_remade", key, text));
+}
+
+/// Reports tensors that a program parts from their scales, at the statement that makes them.
+void check_scale_sources(job& all, layout const& held) {
+    auto const found = detail::carry_scales(all.lowered.map, held);
+    if (found.empty())
+        return;
+    aoa::statement_trace const trace(all.code());
+    for (detail::scale_finding const& one : found) {
+        bool const is_error = one.level == aoa::severity::error;
+        aoa::finding made =
+            unplaced(one.level, is_error ? name(one.code) : "left_scales", one.key, one.message);
+        if (auto const numbers = trace.leading_to(one.key); !numbers.empty()) {
+            aoa::statement const& maker = all.code().statements()[numbers.back()];
+            made.where = maker.where;
+            made.origin = maker.origin;
+        }
+        all.lowered.findings.push_back(std::move(made));
+        if (is_error && !all.lowered.first_error)
+            all.lowered.first_error = one.code;
+    }
+}
+
+/// Puts the tensors of what is interleaved, and what the target has whole, one after the other.
+void deinterleave_whole(job& all, job_files const& files) {
+    if (files.cut_fused || all.first_error())
+        return;
+    try {
+        std::string const text =
+            detail::deinterleave_whole(all.lowered.map, all.target ? &*all.target : nullptr);
+        if (!text.empty())
+            all.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {},
+                                         text + std::string(cut_fused_hint)));
+    } catch (error const& problem) {
+        add_error(all, problem.code(), {}, problem.what());
+    }
 }
 
 /// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, where these
@@ -271,7 +339,7 @@ std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule
 void warn_fused_by_axes(job& all, job_files const& files) {
     if (all.map().fused().empty())
         return;
-    detail::layout_file const file = read_target(files.target);
+    detail::layout_file const file = read_target(files.target, files.reading.mode);
     auto const* const rules = std::get_if<detail::layout_rules>(&file);
     std::string first, text;
     std::size_t count = 0;
@@ -301,9 +369,10 @@ void warn_fused_by_axes(job& all, job_files const& files) {
 void check_fused(job& all, layout const& held, catalog const& source, job_files const& files) {
     check_fused_sources(all, held, files);
     if (!files.cut_fused) {
-        note_seemingly_fused(all, held, source);
+        note_seemingly_fused(all, held, source, files);
         warn_fused_by_axes(all, files);
     }
+    deinterleave_whole(all, files);
     if (auto const fault = detail::find_fused_fault(all.map(), *all.target))
         add_fused_fault(all, *fault,
                         "; where a job gathers the parts before it uses them, as FSDP does, "
@@ -321,6 +390,7 @@ void complete_target(job& all, detail::layout_table const& table, layout const& 
         all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
                                      text.substr(std::min(text.size(), table.file.size() + 2))));
     check_fused(all, held, source, files);
+    check_scale_sources(all, held);
     for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target))
         add_error(all, errc::bad_layout, one.key, one.message);
 }
@@ -410,6 +480,43 @@ void cast_backwards(job& all, catalog const& source, job_files const& files) {
     all.written.text += "\n# and then:\n" + casts;
 }
 
+/// Other names of tensors that no statement makes, if one makes another name of the same tensor and
+/// the program is run backwards. A target that lists tensors decides that itself.
+std::vector<std::string> names_not_made(catalog const& source, job_files const& files) {
+    if (files.aliases.empty() || !runs_backwards(files) ||
+        (!files.target.empty() && !detail::needs_shapes(read_target(files.target))))
+        return {};
+    std::set<std::string_view> made;
+    aoa::expand_options telling = files.expanding;
+    telling.no_match = aoa::on_no_match::ignore;
+    telling.reverse = true;
+    aoa::expansion const told = aoa::expand_all(
+        aoa::parse(read_program_text(files, source).text, files.program), source, nullptr, telling);
+    for (aoa::statement const& statement : told.code.statements())
+        for (aoa::name const& name : told.code.right(statement))
+            if (name.kind == aoa::name::kind_type::text)
+                made.insert(told.code.text(name));
+    std::set<std::string> keys; // of tensors of which a name is made
+    std::vector<std::string> names;
+    for (auto const& [alias, key] : files.aliases)
+        for (std::string const& name : {alias, key})
+            if (made.contains(name))
+                keys.insert(key);
+    for (auto const& [alias, key] : files.aliases)
+        for (std::string const& name : {alias, key})
+            if (keys.contains(key) && !made.contains(name) && !std::ranges::count(names, name))
+                names.push_back(name);
+    return names;
+}
+
+/// A layout without tensors of some names.
+layout without(layout all, std::vector<std::string> const& names) {
+    std::erase_if(all.tensors, [&](tensor_layout const& tensor) {
+        return std::ranges::count(names, tensor.key) > 0;
+    });
+    return all;
+}
+
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
@@ -422,17 +529,28 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
     refuse_scattered(all.expanded, files);
     if (all.expanded.is_complete)
         all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
-    if (all.expanded.is_complete && !all.first_error())
+    if (all.expanded.is_complete && !all.first_error()) {
         check_fused_sources(all, source, files);
+        deinterleave_whole(all, files);
+        check_scale_sources(all, source);
+    }
     return all;
 }
 
 } // namespace
 
 job make_job(layout const& source, job_files const& files) {
-    catalog const from = catalog_of(source);
-    job all = files.target.empty() ? make_job_without_target(source, from, files)
-                                   : make_job_with_target(source, from, files);
+    auto const dropped = names_not_made(catalog_of(source), files);
+    layout const less = dropped.empty() ? layout() : without(source, dropped);
+    layout const& held = dropped.empty() ? source : less;
+    catalog const from = catalog_of(held);
+    job all = files.target.empty() ? make_job_without_target(held, from, files)
+                                   : make_job_with_target(held, from, files);
+    for (std::string const& key : dropped)
+        all.notes.push_back(unplaced(aoa::severity::note, "alias_dropped", key,
+                                     "'" + key +
+                                         "' is dropped: it is another name of a tensor that "
+                                         "statements make under other names, and none makes it"));
     if (files.program.empty() || has_renames(files))
         add_hints_of_names(all.lowered.findings, from);
     if (!all.written.note.empty())

@@ -34,6 +34,8 @@ struct job_files {
     std::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
     std::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
     std::vector<std::string> objects = {};  ///< keys of the source's values that are no tensors
+    /// Other names of the source's tensors, with their keys.
+    std::map<std::string, std::string> aliases = {};
     bool partial = false;         ///< the target's shards may share elements, and leave some out
     std::string strict;           ///< the name of a strictness, or empty
     bool strict_warnings = false; ///< a warning is refused
@@ -75,6 +77,9 @@ struct job {
         return expanded.first_error ? expanded.first_error : lowered.first_error;
     }
 };
+
+/// The end of the sentence about interleaved tensors that are written one after the other.
+inline constexpr std::string_view cut_fused_hint = "; --cut-fused writes it as it is";
 
 /// The code of the note about values that a program has from elsewhere.
 inline constexpr std::string_view program_values_code = "program_values";

@@ -212,6 +212,12 @@ inline CLI::Option* add_cut_fused(CLI::App& command, job_files& files) {
                             "FSDP, which gathers them before they are used");
 }
 
+inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
+    return command.add_flag("--share-copies", shares,
+                            "Copies that the program makes of a tensor are written once; files of "
+                            "ours have the other names beside it. Without it, each is a tensor");
+}
+
 /// `--replicas` and `--per-rank`.
 inline std::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas, bool& per_rank) {
     return {command.add_flag("--replicas", replicas,

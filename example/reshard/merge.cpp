@@ -20,10 +20,12 @@ using namespace reshard;
 
 struct merge_command {
     std::string source;
+    detail::safetensors_options reading = {};
     std::string file;
     bool force = false;
     bool no_verify = false;
     bool no_objects = false;
+    bool cut_fused = false;
     progress_when progress = progress_when::on_terminal;
 };
 
@@ -33,7 +35,8 @@ convert_report run_merge(processes const& world, merge_command const& options,
     convert_options const how{.writing = {.replace = options.force, .single_file = true},
                               .progress = std::ref(bar),
                               .verify = !options.no_verify,
-                              .objects = !options.no_objects};
+                              .objects = !options.no_objects,
+                              .cut_fused = options.cut_fused};
     return world.mpi() ? convert(*world.mpi(), source, options.file, how)
                        : convert(solo(), source, options.file, how);
 }
@@ -54,7 +57,7 @@ void check_name(merge_command const& options) {
 outcome merge(processes const& world, merge_command const& options, bool as_json) {
     stopwatch const watch;
     check_name(options);
-    checkpoint const source = open_checkpoint(world, options.source);
+    checkpoint const source = open_checkpoint(world, options.source, {.format = options.reading});
     say_warnings(world, source);
     if (options.no_objects)
         agree_on(world, [&] { say_lost_tensors(source, world.rank() == 0); });
@@ -76,11 +79,15 @@ void add_merge(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "PATH", options->source, "A checkpoint")->required();
     add_written(*command, "FILE", options->file,
                 "The file that is to be written; its name ends with .safetensors");
+    add_compatible(*command, options->reading);
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare what is read with the digests saved with it");
     command->add_flag("--no-objects", options->no_objects,
                       "Leave out values that are no tensors, for which one file has no place");
+    command->add_flag("--cut-fused", options->cut_fused,
+                      "Write interleaved tensors as they are, and not with their tensors one "
+                      "after the other");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -184,7 +184,7 @@ std::string planning_text(dry_run const& run) {
 
 /// The mesh of a layout file, if it has one.
 std::optional<mesh> mesh_of(job_files const& files) {
-    detail::layout_file const target = read_target(files.target);
+    detail::layout_file const target = read_target(files.target, files.reading.mode);
     auto const* const rules = std::get_if<detail::layout_rules>(&target);
     return rules ? std::optional(rules->ranks) : std::nullopt;
 }
@@ -219,6 +219,7 @@ void write_files(plan_command const& options, source_spec const& source, job con
 /// warnings.
 std::size_t say_lost(source_spec const& source, plan_command const& options) {
     check_replicas(options.replicas || options.per_rank, options.to);
+    check_shared(options.share_copies, options.to);
     if (!options.to.empty() && !source.checkpoint)
         fail(errc::usage, options.files.source,
              ": --to is the format in which a checkpoint is written, and this is a layout");
@@ -278,12 +279,15 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     job_files files = options.files;
     if (source.checkpoint && !options.no_objects)
         files.objects = object_keys(*source.checkpoint);
+    if (source.checkpoint)
+        files.aliases = source.checkpoint->aliases;
     job all = make_sound_job(source, files);
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
         say_lost(source, options) +
         (source.checkpoint ? say_taken_apart(*source.checkpoint, options.to, true) : 0);
     say_notes(all, options.files);
+    check_fused_order(all, options.files, options.to);
     note_fused_lost(all, options.to);
     refuse_warnings(warnings, options.files);
     dry_run run = planned(source, all, options);
@@ -392,6 +396,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_strict(*command, options->files);
     add_strict_warnings(*command, options->files);
     add_replicas(*command, options->replicas, options->per_rank);
+    add_share_copies(*command, options->share_copies);
     command->add_flag("--key-details", options->key_details, "Also what each key costs");
     add_plan_options(*command, *options);
     add_report(*command, options->report,

@@ -94,6 +94,7 @@ void add_programs(CLI::App& app, invocation& chosen) {
         add_path(*command, chosen, "--source", files->source,
                  "A checkpoint or a layout file: print what the program is for it");
     source->needs(which);
+    add_compatible(*command, files->reading);
     add_settings(*command, *files)->needs(source);
     command->callback([files, name, &chosen] {
         files->program = "@" + *name;

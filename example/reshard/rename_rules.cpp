@@ -134,7 +134,9 @@ std::string_view parameter_of(std::string_view key) {
 /// Finds what renames make of keys, one rename after the other.
 class rename_search {
 public:
-    rename_search(key_set const& keys, std::string_view whose) : keys_(keys), whose_(whose) {
+    rename_search(key_set const& keys, std::vector<aoa::state_suffix> const& states,
+                  std::string_view whose)
+        : keys_(keys), states_(states), whose_(whose) {
         for (std::string_view const key : keys)
             if (std::string_view const parameter = parameter_of(key);
                 !parameter.empty() && !keys.contains(parameter))
@@ -179,9 +181,17 @@ private:
             return;
         }
         acts_ = true;
-        bool const follows = !rule.is_exact() && taken_.contains(parameter_of(key));
-        if (*renamed != key && !follows)
+        if (*renamed != key && (rule.is_exact() || !follows(key, rule)))
             pairs_.emplace_back(key, std::move(*renamed));
+    }
+
+    /// Whether a key is the state of a tensor that this rename or an earlier one renames.
+    bool follows(std::string_view key, rename_rule const& rule) const {
+        return aoa::detail::any_parameter(
+            key, states_, [&](std::string_view parameter, aoa::state_suffix const&) {
+                return (keys_.contains(parameter) || unstored_.contains(parameter)) &&
+                       (taken_.contains(parameter) || rule.rename(parameter));
+            });
     }
 
     [[noreturn]] void refuse(rename_rule const& rule) const {
@@ -196,6 +206,7 @@ private:
     }
 
     key_set const& keys_;
+    std::vector<aoa::state_suffix> const& states_;
     std::string_view whose_;
     key_set unstored_; ///< tensors of which there are only states
     std::map<std::string, std::string, std::less<>> taken_;
@@ -313,8 +324,10 @@ rename_rules::rename_rules(std::vector<std::string> const& texts) {
     }
 }
 
-std::vector<rename_pair> rename_rules::pairs(key_set const& keys, std::string_view whose) const {
-    rename_search search(keys, whose);
+std::vector<rename_pair> rename_rules::pairs(key_set const& keys,
+                                             std::vector<aoa::state_suffix> const& states,
+                                             std::string_view whose) const {
+    rename_search search(keys, states, whose);
     for (rename_rule const& rule : rules_)
         search.add(rule);
     return std::move(search).pairs();

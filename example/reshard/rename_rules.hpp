@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/program.hpp>
+#include <reshard/aoa/state_suffix.hpp>
 
 #include <optional>
 #include <set>
@@ -82,10 +83,13 @@ public:
     /// The keys that get another name, each once. A state that follows its tensor, as `w.moment1_0`
     /// follows `w`, is not among them.
     ///
+    /// \param states  how keys are named that are state
     /// \param whose   of which messages say that it has the keys
     /// \throws error with errc::unknown_key for a rename that matches no key, with errc::usage for
     ///         one that earlier ones leave nothing to, and for names that meet
-    std::vector<rename_pair> pairs(key_set const& keys, std::string_view whose) const;
+    std::vector<rename_pair> pairs(key_set const& keys,
+                                   std::vector<reshard::aoa::state_suffix> const& states,
+                                   std::string_view whose) const;
 
     /// What the first rename that matches makes of a key, std::nullopt if none matches.
     std::optional<std::string> rename(std::string_view key) const;

@@ -59,13 +59,6 @@ cast_pattern cast_of(std::string const& text) {
             data_type_from_name(text.substr(sign + 1))};
 }
 
-/// Whether a key is the state of a tensor, which it follows in programs.
-bool is_state(std::string_view key, catalog const& tensors) {
-    static auto const suffixes = aoa::default_state_suffixes();
-    std::string_view const parameter = aoa::detail::parameter_of(key, suffixes);
-    return parameter != key && tensors.find(parameter) != nullptr;
-}
-
 /// The last pattern that matches a tensor of floating point, or null.
 cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& entry) {
     cast_pattern* last = nullptr;
@@ -79,6 +72,10 @@ cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& 
 } // namespace
 
 bool has_renames(job_files const& files) { return files.program == renames_program; }
+
+std::vector<aoa::state_suffix> states_in(catalog const& tensors) {
+    return aoa::detail::with_conventions(aoa::default_state_suffixes(), tensors, nullptr);
+}
 
 bool has_renames_beside(job_files const& files) {
     return !files.renames.empty() && !has_renames(files);
@@ -105,7 +102,7 @@ program_source program_of_renames(job_files const& files, catalog const& source,
     program_source program;
     program.object_names = object_renames(files);
     for (auto const& [from, to] :
-         rename_rules(files.renames).pairs(keys_of(source, files), "the source"))
+         rename_rules(files.renames).pairs(keys_of(source, files), states_in(source), "the source"))
         if (source.find(from) || !program.object_names.contains(from))
             program.text += literal_statement(from, to, "--rename");
     std::vector<std::string> lacking = wanted;
@@ -129,9 +126,15 @@ std::string cast_statements(job_files const& files, catalog const& yielded) {
     for (std::string const& text : files.casts)
         casts.push_back(cast_of(text));
     std::string text;
+    std::vector<aoa::state_suffix> const states = states_in(yielded);
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
-        if (!last || !last->dtype || *last->dtype == entry.dtype || is_state(entry.key, yielded))
+        auto const keeps_type = [&](std::string_view key, aoa::state_suffix const& state) {
+            bool const is_meant = state.is_found && last && !last->pattern.matches(key);
+            return yielded.find(key) && !is_meant;
+        };
+        bool const is_state = aoa::detail::any_parameter(entry.key, states, keeps_type);
+        if (!last || !last->dtype || *last->dtype == entry.dtype || is_state)
             continue;
         if (bits(entry.dtype) < 16)
             fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),

@@ -2,6 +2,8 @@
 
 #include "spec.hpp"
 
+#include <reshard/format/hf_index.hpp>
+
 namespace tool {
 
 using namespace reshard;
@@ -10,7 +12,8 @@ namespace {
 
 bool is_layout(std::filesystem::path const& path) {
     std::error_code ec;
-    return std::filesystem::is_regular_file(path, ec) && path.extension() == ".json";
+    return std::filesystem::is_regular_file(path, ec) && path.extension() == ".json" &&
+           detail::ending_in_index(path.filename().string()).empty();
 }
 
 /// Refuses a file that is neither, before anybody calls it a bad checkpoint.
@@ -36,9 +39,11 @@ source_spec read_source(std::string const& path, detail::safetensors_options con
         layout held = layout_of(found);
         return {path, std::move(held), std::move(found), reading};
     }
-    if (!reading.from.empty() || !reading.only.empty() || !reading.without.empty())
+    if (!reading.from.empty() || !reading.only.empty() || !reading.without.empty() ||
+        !reading.source_layout.empty())
         fail(errc::usage, path,
-             ": --from, --only and --without are for checkpoints, and this is a layout");
+             ": --from, --only, --without and --source-layout are for checkpoints, and this is a "
+             "layout");
     detail::layout_file const file = detail::read_layout_file(path);
     if (detail::needs_shapes(file))
         fail(errc::bad_layout, path + ": this layout has rules and no shapes, and a source needs "
@@ -53,10 +58,10 @@ std::vector<std::string> object_keys(checkpoint_metadata const& source) {
     return keys;
 }
 
-detail::layout_file read_target(std::string const& path) {
+detail::layout_file read_target(std::string const& path, detail::safetensors_mode mode) {
     if (is_layout(path))
         return detail::read_layout_file(path);
-    detail::layout_table table = detail::table_of(layout_of(read_checkpoint(path)));
+    detail::layout_table table = detail::table_of(layout_of(read_checkpoint(path, {.mode = mode})));
     table.file = path;
     return table;
 }

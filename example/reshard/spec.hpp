@@ -34,7 +34,9 @@ std::vector<std::string> object_keys(reshard::checkpoint_metadata const& source)
 /// A target: a layout file, or the layout that a checkpoint has, whose files stand for ranks.
 ///
 /// \throws error as `read_source`
-reshard::detail::layout_file read_target(std::string const& path);
+reshard::detail::layout_file
+read_target(std::string const& path,
+            reshard::detail::safetensors_mode mode = reshard::detail::safetensors_mode::strict);
 
 } // namespace tool
 

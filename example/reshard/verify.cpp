@@ -85,6 +85,7 @@ std::string verdict_on(verify_result const& result, std::size_t files) {
 
 struct verify_command {
     std::string path;
+    detail::safetensors_options reading = {};
     progress_when progress = progress_when::on_terminal;
 };
 
@@ -113,7 +114,7 @@ verify_result verified(processes const& world, checkpoint const& source, progres
 
 outcome verify_checkpoint(processes const& world, verify_command const& options, bool as_json) {
     stopwatch const watch;
-    checkpoint const source = open_checkpoint(world, options.path);
+    checkpoint const source = open_checkpoint(world, options.path, {.format = options.reading});
     verify_result const result = verified(world, source, options.progress);
     verification const& found = result.found;
     int const status = result.ok() ? done : no;
@@ -142,6 +143,7 @@ void add_verify(CLI::App& app, invocation& chosen) {
                     "  reshard verify model\n"
                     "  mpiexec -n 4 reshard verify model --json");
     add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
+    add_compatible(*command, options->reading);
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -53,18 +53,46 @@ BOOST_AUTO_TEST_CASE(a_fused_checkpoint_is_cut_as_it_was_made_for_or_not_at_all)
     BOOST_CHECK_EXCEPTION(load(world(), source, want.cleared().tensors()), error,
                           mentions(errc::bad_layout, sentence));
     load(world(), source, want.cleared().tensors(), {.cut_fused = true});
-    for (index_t const others : {1, 2})
-        BOOST_CHECK_EXCEPTION(
-            convert(world(), source, directory / "refused", {.wanted = rows_of(others)}), error,
-            mentions(errc::bad_layout, sentence));
-    convert(world(), source, directory / "made", {.wanted = rows_of(5)});
-    convert(world(), source, directory / "whole", {});
-    BOOST_TEST(open_checkpoint(world(), directory / "whole").metadata().fused.at("w").blocks == 5);
+    BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "refused", {.wanted = rows_of(2)}),
+                          error, mentions(errc::bad_layout, sentence));
+    BOOST_TEST(
+        convert(world(), source, directory / "made", {.wanted = rows_of(5)}).deinterleaved.empty());
+    convert(world(), source, directory / "as_it_is", {.cut_fused = true});
+    BOOST_TEST(open_checkpoint(world(), directory / "as_it_is").metadata().fused.at("w").blocks ==
+               5);
     BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "torn",
                                   {.program = aoa::parse("w -> gate, up, axis=0")}),
                           error, mentions(errc::bad_layout, sentence));
     convert(world(), source, directory / "cut", {.wanted = rows_of(2), .cut_fused = true});
     BOOST_TEST(open_checkpoint(world(), directory / "cut").metadata().fused.at("w").blocks == 5);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_target_has_whole_has_its_tensors_in_sequence) {
+    shared_directory const directory;
+    held parts(
+        {whole_of("gate", data_type::f32, {30, 2}), whole_of("up", data_type::f32, {30, 2})});
+    save(world(), parts.tensors(), directory / "model");
+    auto const model = open_checkpoint(world(), directory / "model");
+    convert(world(), model, directory / "plain", {.program = aoa::parse("gate, up -> w, axis=0")});
+    convert(world(), model, directory / "fused",
+            {.program = aoa::parse("gate, up -> w, fused_ffn, axis=0"), .wanted = rows_of(5)});
+    held want({whole_of("w", data_type::f32, {60, 2})});
+    auto const bytes_of = [&](char const* name) { // a copy
+        load(world(), open_checkpoint(world(), directory / name), want.cleared().tensors());
+        return want.memory(0);
+    };
+    auto const plain = bytes_of("plain");
+    auto const source = open_checkpoint(world(), directory / "fused");
+    for (bool const has_layout : {false, true}) {
+        convert_report const report =
+            convert(world(), source, directory / "whole",
+                    {.wanted = has_layout ? std::optional(rows_of(1)) : std::nullopt,
+                     .writing = {.replace = true}});
+        BOOST_TEST(report.deinterleaved.find("w -> w, fused_ffn, axis=0") != std::string::npos);
+        auto const fused = open_checkpoint(world(), directory / "whole").metadata().fused;
+        BOOST_TEST(fused.at("w").blocks == 1);
+        BOOST_TEST(bytes_of("whole") == plain);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

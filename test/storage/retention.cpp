@@ -3,10 +3,13 @@
 #include <reshard/storage/retention.hpp>
 
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/delta_base.hpp>
 #include <reshard/storage/found_saves.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_async.hpp>
+#include <reshard/storage/verify.hpp>
 
 #include "held.hpp"
 #include "shared_directory.hpp"
@@ -118,6 +121,42 @@ BOOST_AUTO_TEST_CASE(the_newest_is_by_time_and_not_by_name) {
     save_at("a", 2);
     BOOST_TEST(newest() == 3);
     BOOST_TEST(warnings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_base_of_a_save_in_progress_stays) {
+    save_at("a", 1);
+    save_at("b", 2);
+    on_first_rank([&] {
+        retention const one{.last = 1};
+        std::vector<retained_save> found;
+        convert_options const how{
+            .writing = {.base = all / "a"},
+            .progress = [&](index_t, index_t) { found = retain_here(all.path(), one, true); }};
+        convert(solo(), open_checkpoint(solo(), all / "b"), all / "c", how);
+        BOOST_TEST_REQUIRE(found.size() == 3u); // one of them is the directory of the save
+        BOOST_TEST(found[1].name == "a");
+        BOOST_TEST(found[1].why == "a save in progress is a delta of it");
+        BOOST_TEST(verify(solo(), open_checkpoint(solo(), all / "c")).ok());
+        // Now the delta is there, and is the newest.
+        retain_here(all.path(), one, true);
+    });
+    BOOST_TEST(all.names() == (names{"a", "c"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_base_that_was_held_goes_later) {
+    save_at("a", 1);
+    save_at("b", 2);
+    on_first_rank([&] {
+        delta_base base(files_of_system(), all / "a", all / "c");
+        base.hold();
+        retain_here(all.path(), {.last = 1}, true);
+    });
+    BOOST_TEST(all.names() == (names{"a", "b"}), boost::test_tools::per_element());
+    BOOST_TEST(gone({.last = 1}, true) == names{"a"}, boost::test_tools::per_element());
+    on_first_rank([&] {
+        BOOST_CHECK_EXCEPTION(delta_base(files_of_system(), all / "a", all / "c"), error,
+                              mentions(errc::missing_file, "a"));
+    });
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_opened_is_passed_over_with_the_reason) {

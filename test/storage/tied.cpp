@@ -1,5 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/parse.hpp>
 #include <reshard/expr/cast.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/equal_shares.hpp>
@@ -11,11 +13,16 @@
 #include <reshard/storage/save_async.hpp>
 #include <reshard/storage/verify.hpp>
 
+#include "held.hpp"
+#include "random_layout.hpp"
 #include "shared_directory.hpp"
 #include "support/says.hpp"
+#include "support/trials.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <string>
 #include <vector>
 
 /// \file
@@ -96,7 +103,174 @@ void check_tied(std::filesystem::path const& path) {
     BOOST_TEST(target.head.elements == head, boost::test_tools::per_element());
 }
 
+holder_t const target_ranks = 3;
+
+/// A random program that makes several names of tensors, and a layout of what it makes.
+struct fan_out {
+    std::vector<shard_descriptor> sources;
+    std::map<std::string, shard_descriptor> copies; ///< what each is a copy of, all of it
+    std::string text;
+    rank_shards held;
+
+    explicit fan_out(unsigned seed) {
+        dice some(seed);
+        for (char const* const key : {"a", "b", "c"}) {
+            index_vector const shape{1 + some.below(6), 1 + some.below(6)};
+            sources.push_back(replicated(key, data_type::f32, shape));
+        }
+        std::vector<shard_descriptor> made;
+        for (index_t i = 0; i < 7; ++i) {
+            shard_descriptor const& of = sources[static_cast<std::size_t>(some.below(3))];
+            shard_descriptor copy = of;
+            copy.key = "copy." + std::to_string(i);
+            copies.emplace(copy.key, of);
+            text += of.key + " -> " + copy.key + "\n";
+            made.push_back(copy);
+        }
+        for (auto const& shards : random_layout(made, target_ranks, seed + 1000)) {
+            held.emplace_back();
+            for (shard_descriptor shard : shards) {
+                shard.flat.reset(); // not all formats have such
+                if (std::ranges::find(held.back(), shard) == held.back().end())
+                    held.back().push_back(shard);
+            }
+        }
+    }
+
+    layout wanted() const { return reshard::layout_of(held); }
+
+    /// The first copy that a checkpoint does not have as it is to be, or nothing.
+    std::string wrong(checkpoint const& saved) const {
+        for (auto const& [key, of] : copies) {
+            std::vector<std::byte> const expected = content_of(of);
+            std::vector<std::byte> found(expected.size(), std::byte{0xEE});
+            state_dict target;
+            target.add(replicated(key, of.dtype, of.global_shape),
+                       tensor_view{found.data(), of.dtype, of.global_shape,
+                                   row_major_strides(of.global_shape)});
+            if (saved.metadata().aliases.contains(key))
+                return key + " is a name only";
+            load(world(), saved, target);
+            if (found != expected)
+                return key;
+        }
+        return {};
+    }
+
+    /// The first shard that is not in the file of its rank, or nothing.
+    std::string missing(checkpoint const& saved) const {
+        for (std::size_t rank = 0; rank < held.size(); ++rank)
+            for (shard_descriptor const& shard : held[rank])
+                if (element_count(shard.region) > 0 && !is_in_file(saved, shard, rank))
+                    return "rank " + std::to_string(rank) + ": " + to_string(shard);
+        return {};
+    }
+
+private:
+    static bool is_in_file(checkpoint const& saved, shard_descriptor const& shard,
+                           std::size_t rank) {
+        std::string const file = "rank-0000" + std::to_string(rank) + ".safetensors";
+        for (checkpoint_tensor const& tensor : saved.metadata().tensors)
+            for (checkpoint_shard const& stored : tensor.shards)
+                if (tensor.key == shard.key && stored.region == shard.region &&
+                    saved.metadata().files[stored.file].path.filename() == file)
+                    return true;
+        return false;
+    }
+};
+
+/// Forms of a checkpoint, and whether each has a layout.
+std::vector<std::pair<write_options, bool>> all_forms() {
+    std::vector<std::pair<write_options, bool>> forms{{{}, true},
+                                                      {{.replicas = true}, true},
+                                                      {{.per_rank = true}, true},
+                                                      {{}, false},
+                                                      {{.single_file = true}, false}};
+    for (char const* const format : {"torch_dcp", "megatron_torch_dist", "paddle_flex"})
+        forms.push_back({{.format = format}, true});
+    for (char const* const format :
+         {"sharded_safetensors", "torch_save", "npz", "unified_checkpoint"})
+        forms.push_back({{.format = format}, false});
+    return forms;
+}
+
+/// The name of a target of that form.
+std::string target_name(write_options const& writing, std::size_t number) {
+    return std::to_string(number) + (writing.single_file              ? ".safetensors"
+                                     : writing.format == "torch_save" ? ".pt"
+                                     : writing.format == "npz"        ? ".npz"
+                                                                      : "");
+}
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(each_name_that_a_program_makes_is_a_tensor_in_every_form) {
+    shared_directory const directory;
+    auto const forms = all_forms();
+    for (unsigned seed = 1; seed <= test::trials(12, 2); ++seed) {
+        fan_out const program(seed);
+        held source(program.sources);
+        auto const from = directory / ("source" + std::to_string(seed));
+        save(world(), source.tensors(), from);
+        for (std::size_t i = 0; i < forms.size(); ++i)
+            BOOST_TEST_CONTEXT("seed " << seed << ", form " << i) {
+                auto const& [writing, has_layout] = forms[i];
+                auto const path =
+                    directory / (std::to_string(seed) + "." + target_name(writing, i));
+                convert_options how{.program = aoa::parse(program.text), .writing = writing};
+                if (has_layout)
+                    how.wanted = program.wanted();
+                BOOST_TEST(
+                    convert(world(), open_checkpoint(world(), from), path, how).aliases.empty());
+                auto const saved = open_checkpoint(world(), path);
+                BOOST_TEST(program.wrong(saved) == "");
+                if (writing.per_rank)
+                    BOOST_TEST(program.missing(saved) == "");
+            }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(copies_are_written_once_if_they_may_be_shared) {
+    // `a` has twelve elements of four bytes, and is wanted under three names.
+    shared_directory const directory;
+    held source({replicated("a", data_type::f32, {4, 3})});
+    save(world(), source.tensors(), directory / "saved");
+    auto const saved = open_checkpoint(world(), directory / "saved");
+    auto const program = aoa::parse("a -> x\na -> y\na -> z");
+    convert_report const shared =
+        convert(world(), saved, directory / "shared", {.program = program, .share_copies = true});
+    BOOST_TEST(shared.bytes == 48);
+    BOOST_TEST((shared.aliases == std::map<std::string, std::string>{{"y", "x"}, {"z", "x"}}));
+    BOOST_TEST(convert(world(), saved, directory / "apart", {.program = program}).bytes == 144);
+
+    // A file of one rank has all that the rank holds: `y` is on another one than `x`.
+    auto const whole_on = [](char const* key) { return replicated(key, data_type::f32, {4, 3}); };
+    layout const two = reshard::layout_of({{whole_on("x"), whole_on("z")}, {whole_on("y")}});
+    convert_report const by_rank = convert(
+        world(), saved, directory / "by_rank",
+        {.program = program, .wanted = two, .writing = {.per_rank = true}, .share_copies = true});
+    BOOST_TEST((by_rank.aliases == std::map<std::string, std::string>{{"z", "x"}}));
+    BOOST_TEST(by_rank.bytes == 96);
+}
+
+BOOST_AUTO_TEST_CASE(an_alias_of_the_source_stays_one_only_where_its_key_is_held) {
+    shared_directory const directory;
+    tied_model source;
+    save(world(), source.tensors(), directory / "saved", {.aliases = tied});
+    auto const saved = open_checkpoint(world(), directory / "saved");
+    auto const whole_on = [](char const* key) {
+        return replicated(key, data_type::f32, {rows, columns});
+    };
+    layout const apart = reshard::layout_of({{whole_on("embed")}, {whole_on("lm_head")}});
+    layout const together = reshard::layout_of({{}, {whole_on("embed"), whole_on("lm_head")}});
+    convert_report const two = convert(world(), saved, directory / "apart", {.wanted = apart});
+    BOOST_TEST(two.aliases.empty());
+    BOOST_TEST(two.bytes == 2 * rows * columns * 4);
+    convert_report const one = convert(world(), saved, directory / "once", {.wanted = together});
+    BOOST_TEST((one.aliases == tied));
+    BOOST_TEST(one.bytes == rows * columns * 4);
+    check_tied(directory / "once");
+}
 
 BOOST_AUTO_TEST_CASE(a_tensor_of_two_names_is_written_once_and_found_by_both) {
     shared_directory const directory;

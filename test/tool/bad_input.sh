@@ -237,4 +237,9 @@ own='cd "$([ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] && echo one || echo
 refuses_on 3 3 'rank 0 runs convert.*rank 1 runs it with a different options.program' \
     bash -c "$own" "$tool" convert ../model ../out/x --program program.aoa
 
+# A checkpoint that only some processes see: who does, and who does not.
+cp -r model one/model
+refuses_on 3 3 '[(]rank 1; rank 0 can open it: all ranks must see one file system there[)]' \
+    bash -c "$own" "$tool" convert model ../out/x
+
 conclude

@@ -112,6 +112,15 @@ succeeds 3 convert "$formats/unified/masters_alone" small --program small.aoa --
 succeeds 1 inspect small --json
 expects output "d['tensors']['emb.weight']['dtype'], d['tensors']['emb.weight.w_0']['dtype']" "('BF16', 'F32')"
 
+# A master weight stands for its weight, if that is left out.
+succeeds 3 convert "$formats/unified/all_three" masters --without emb.weight --to unified_checkpoint
+expects masters/master_weights.safetensors.index.json "'emb.weight' in d['weight_map']" True
+expects masters/model.safetensors.index.json "sorted(d['weight_map'])" "['mlp.weight', 'norm.weight']"
+succeeds 3 convert "$formats/unified/all_three" alone --only '**.w_0' --only '**.moment?_0' --to unified_checkpoint
+[ ! -e alone/model.safetensors.index.json ] || report "master weights alone have files of a model"
+succeeds 1 inspect alone
+grep -q "'emb.weight.w_0' is another name of 'emb.weight'" errors || report "masters alone are not read as weights"
+
 # PaddleNLP before its version 3.0.0b4 reads no bfloat16 but as 16 bits without a sign, and so there are no such integers.
 succeeds 1 inspect small/model-00001-of-00001.safetensors --json
 expects output "d['tensors']['emb.weight']['dtype']" U16

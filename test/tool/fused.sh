@@ -30,9 +30,9 @@ refused() { # SOURCE PARTS KEY CUT
 
 succeeds 1 convert model out/three --program fuse.aoa --layout tp3.json
 succeeds 1 convert model out/one --program fuse.aoa
-succeeds 1 convert out/three out/three_whole
-succeeds 1 convert out/three_whole out/renamed --program rename.aoa
-succeeds 1 merge out/three out/merged.safetensors
+succeeds 1 convert out/three out/three_whole --cut-fused
+succeeds 1 convert out/three_whole out/renamed --program rename.aoa --cut-fused
+succeeds 1 merge out/three out/merged.safetensors --cut-fused
 for source in three three_whole merged.safetensors; do
     refused "out/$source" 3 w 2
     succeeds 1 convert "out/$source" "out/again_${source%.*}" --layout tp3.json
@@ -82,23 +82,113 @@ for source in qkv qkv_backwards; do
         convert "out/$source" out/refused --layout tp2.json
 done
 
-# A layout that leaves it whole is one of one part: ranks would get gate and up in turn.
+# What has it whole gets gate and up one after the other, and that is said once; it is known of that, too.
 echo '{"mesh": [["tp", 1]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >tp1.json
-for source in three three_whole; do
-    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts .*does not cut it there.* w -> w, fused_ffn, axis=0;" \
-        convert "out/$source" out/refused --layout tp1.json
+echo 'gate, up -> w, axis=0' >plain.aoa
+succeeds 1 convert model out/plain --program plain.aoa
+whole() { # COMMAND TARGET OPTION...
+    local command=$1 target=$2
+    shift 2
+    succeeds 1 "$command" out/three "$target" "$@"
+    says "'w', shape [12, 2], is interleaved in 3 parts along axis 0, and the target has it whole: its tensors are written one after the other, as the statement  w -> w, fused_ffn, axis=0  does; --cut-fused writes it as it is"
+    checks=$((checks + 1))
+    [ "$(grep -c 'after the other' errors)" = 1 ] || report "it is not said once"
+    succeeds 1 diff --data "$target" out/plain
+}
+whole convert out/whole
+refused out/whole 1 w 2
+whole convert out/whole.safetensors
+whole convert out/whole.npz
+whole convert out/whole.pt
+whole convert out/tp1 --layout tp1.json
+whole merge out/whole_merged.safetensors
+for format in huggingface sharded_safetensors torch_dcp paddle_flex megatron_torch_dist unified_checkpoint; do
+    whole convert "out/whole_$format" --to "$format"
 done
-rm -rf out/again out/direct
-succeeds 1 convert out/three_whole out/again --program again.aoa --layout tp1.json
-succeeds 1 convert model out/direct --program fuse.aoa --layout tp1.json
-succeeds 1 diff --data out/again out/direct
+succeeds 1 check --program rename.aoa --source out/three_whole
+says "is interleaved in 3 parts along axis 0, and the target has it whole"
 succeeds 1 convert out/three_whole out/left_whole --layout tp1.json --cut-fused
+succeeds 1 diff --data out/left_whole out/three
+
+# Cut as it was made for it stays what it is, in any format, and that is known of the files.
+for to in torch_dcp paddle_flex sharded_safetensors "sharded_safetensors --per-rank"; do
+    rm -rf out/kept out/back out/apart
+    # shellcheck disable=SC2086
+    succeeds 1 convert out/three out/kept --layout tp3.json --to $to
+    succeeds 1 diff --data out/kept out/three
+    succeeds 1 convert out/kept out/back --layout tp3.json
+    succeeds 1 diff --data out/back out/three
+    refused out/kept 3 w 2
+    succeeds 1 convert out/kept out/apart
+    succeeds 1 diff --data out/apart out/plain
+done
+refuses 3 "'w' is interleaved in 3 parts, and megatron_torch_dist has tensors in their global order, .* without a layout, and its tensors are written in sequence" \
+    convert out/three out/refused --layout tp3.json --to megatron_torch_dist
+succeeds 1 convert out/three out/forced --layout tp3.json --to megatron_torch_dist --cut-fused
+succeeds 1 diff --data out/forced out/three
+rm -rf out/apart
+
+# What is interleaved is not interleaved once more as if it were one tensor.
+again() { # PROGRAM LINE...
+    printf '%s\n' "$@" >more.aoa
+    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and '[a-z]*' is made of it by .* as if it were one tensor, .* w -> gate, up, fused_ffn, axis=0; where that is meant, --cut-fused" \
+        convert out/three_whole out/refused --program more.aoa
+}
+again 'w -> w, fused_ffn, axis=1'
+again 'w^T -> v, fused_ffn, axis=1' 'v^T -> w, fused_ffn, axis=1'
+again 'w -> w, fused_qkv_old, num_heads=3, num_key_value_groups=3, axis=0'
+again 'w, w -> v, fused_ffn, axis=0'
+again 'w -> w, fused, sizes="[4, 8]", axis=0'
+echo 'w^T -> v, fused_ffn, axis=1' >turned.aoa
+succeeds 1 convert out/three_whole out/turned --program turned.aoa
+printf '%s\n' 'gate, up -> t, fused_ffn, axis=0' 't, gate -> w, fused, sizes="[12, 6]", axis=0' >more.aoa
+refuses 3 "'t' is interleaved in 3 parts along axis 0 .*, and fused takes it for one tensor, .* fuse all of them in one statement" \
+    convert model out/refused --program more.aoa --layout tp3.json
+
+# Any number of tensors, of any extents: each part has an equal share of each.
+mkdir mamba
+python3 "$here/support/write_safetensors.py" mamba/model.safetensors \
+    '{"q": {"dtype": "F32", "shape": [4, 3]}, "v": {"dtype": "F32", "shape": [8, 3]}, "b": {"dtype": "F32", "shape": [2, 3]}}'
+sizes='fused, sizes="[4, 8, 2]", axis=0'
+echo "q, v, b -> w, $sizes" >mamba.aoa
+echo "w -> q, v, b, $sizes" >mamba_apart.aoa
+echo "w -> w, $sizes" >mamba_again.aoa
+echo 'q, v, b -> w, axis=0' >mamba_plain.aoa
+printf '%s\n' 'q -> q0, q1, axis=0' 'v -> v0, v1, axis=0' 'b -> b0, b1, axis=0' 'q0, v0, b0, q1, v1, b1 -> w, axis=0' >mamba_two.aoa
+succeeds 1 convert mamba out/mamba --program mamba.aoa --layout tp2.json
+succeeds 1 convert mamba out/mamba_two --program mamba_two.aoa
+succeeds 1 diff --data out/mamba out/mamba_two
+refuses 3 "'w', shape \\[14, 3\\], is interleaved in 2 parts along axis 0, .* w -> w, fused, sizes=\"\\[4, 8, 2\\]\", axis=0;" \
+    convert out/mamba out/refused --layout tp3.json
+succeeds 1 convert mamba out/mamba_plain --program mamba_plain.aoa
+succeeds 1 convert out/mamba out/mamba_whole
+succeeds 1 diff --data out/mamba_whole out/mamba_plain
+succeeds 1 convert out/mamba_plain out/mamba_again --program mamba_again.aoa --layout tp2.json
+succeeds 1 diff --data out/mamba_again out/mamba
+succeeds 1 convert out/mamba out/mamba_apart --program mamba_apart.aoa
+succeeds 1 diff --data out/mamba_apart mamba
+succeeds 1 convert out/mamba out/mamba_back --program mamba.aoa --reverse
+succeeds 1 diff --data out/mamba_back mamba
+succeeds 1 convert mamba out/mamba_forth --program mamba_apart.aoa --reverse --layout tp2.json
+succeeds 1 diff --data out/mamba_forth out/mamba
+wrong() { # PATTERN STATEMENT OPTION...
+    local pattern=$1
+    echo "$2" >more.aoa
+    shift 2
+    refuses 3 "$pattern" convert mamba out/refused --program more.aoa "$@"
+}
+sed 's/2]/7]/' tp2.json >tp7.json
+wrong "cannot give equal shares of 4, size 1 of 3, to the 7 parts that the target has" "q, v, b -> w, $sizes" --layout tp7.json
+wrong "'q' has the extent 4 along axis 0, and its size is to be 5" 'q, v, b -> w, fused, sizes="[5, 7, 2]", axis=0'
+wrong "fused has 2 sizes for 3 tensors; the form is" 'q, v, b -> w, fused, sizes="[6, 8]", axis=0'
+wrong "fused cuts 'v' along axis 0 into sizes that sum to 7, and the extent there is 8" 'v -> x, y, fused, sizes="[3, 4]", axis=0'
+wrong "fused has the size 0, which is less than 1" 'v -> x, y, fused, sizes="[8, 0]", axis=0'
+wrong "fused lacks sizes; the form is" 'q, v, b -> w, fused, axis=0'
 
 # One rank with its gate rows and its up rows, two boxes: the boxes are no parts of ranks.
 box() { echo "{\"rank\": $1, \"offset\": [$2, 0], \"shape\": [3, 2]}"; }
 echo "{\"ranks\": 2, \"tensors\": {\"w\": {\"shape\": [12, 2], \"shards\":
     [$(box 0 0), $(box 1 3), $(box 0 6), $(box 1 9)]}}}" >pairs.json
-echo 'gate, up -> w, axis=0' >plain.aoa
 echo 'w -> gate, up, axis=0' >plain_apart.aoa
 refuses 3 "fused_ffn interleaves 'w' in 4 parts along axis 0, and these are not the parts of ranks: rank 0 of the target holds 2 boxes there; with such a layout write the plain concatenation  gate, up -> w, axis=0" \
     convert model out/refused --program fuse.aoa --layout pairs.json
@@ -152,5 +242,47 @@ says "note: tp2.json: $seems"
 echo 'c -> c' >same.aoa
 succeeds 1 check --program same.aoa --source named --target tp2.json
 says "note: tp2.json: $seems"
+
+# Names of fused tensors: noted where the layout cuts their rows, and where these are not heads that stay whole.
+names() { # NOTED KEY SHAPE CUT_AXIS [CONFIG]
+    local noted=$1 what=$2 shape=$3 axis=$4
+    rm -rf names out/names
+    mkdir names
+    python3 "$here/support/write_safetensors.py" names/model.safetensors "{\"$what\": {\"dtype\": \"U8\", \"shape\": $shape}}"
+    [ $# -lt 5 ] || echo "$5" >names/config.json
+    echo "{\"mesh\": [[\"tp\", 2]], \"rules\": [{\"match\": \"**\", \"shard\": {\"tp\": $axis}}]}" >names.json
+    succeeds 1 convert names out/names --layout names.json
+    checks=$((checks + 1))
+    case $noted in
+    no) ! grep -q 'the layout cuts' errors || report "$what, $shape, axis $axis: $(cat errors)" ;;
+    yes) grep -q "the layout cuts '$what' from 1 part into 2 along axis $axis: tensors of that name have several" errors || report "$what: $(cat errors)" ;;
+    may) grep -q "the layout cuts '$what' from 1 part into 2 along axis $axis: if several" errors || report "$what: $(cat errors)" ;;
+    heads) grep -q "the layout cuts '$what' .*cuts inside a head" errors || report "$what: $(cat errors)" ;;
+    esac
+}
+for name in gate_up_proj up_gate_proj w13 w1w3 w12 gateup qkv_proj Wqkv c_attn in_proj gate_up_fused_proj attn_qkv W_pack; do
+    names yes "l.0.$name.weight" '[12, 4]' 0
+    names no "l.0.$name.weight" '[12, 4]' 1
+    names yes "l.0.$name.weight" '[4, 12]' 1
+done
+for name in query_key_value dense_h_to_4h linear_fc1 wqkv; do
+    names may "l.0.$name.weight" '[12, 4]' 0
+done
+names yes attn.in_proj_weight '[12, 4]' 0
+names yes attn.in_proj_bias '[12]' 0
+names yes attn.to_kv.weight '[4, 8]' 0
+names no attn.to_kv.weight '[4, 8]' 1
+names no l.0.o_proj.weight '[12, 4]' 0
+names no l.0.experts.gate_up_proj '[4, 12, 8]' 0
+names may l.0.experts.gate_up_proj '[4, 12, 8]' 1
+names yes l.0.experts.gate_up_proj '[4, 8, 12]' 1 '{"model_type": "qwen3_moe"}'
+names no l.0.experts.gate_up_proj '[4, 8, 12]' 2 '{"model_type": "qwen3_moe"}'
+names no l.0.experts.gate_up_proj '[4, 8, 12]' 2 '{"model_type": "gpt_oss"}'
+names no h.0.query_key_value.weight '[12, 4]' 0 '{"model_type": "bloom", "n_head": 2}'
+names heads h.0.query_key_value.weight '[18, 4]' 0 '{"model_type": "gpt_neox", "num_attention_heads": 3}'
+names may h.0.query_key_value.weight '[12, 4]' 0 '{"model_type": "gpt_neox"}'
+names may h.0.query_key_value.weight '[12, 4]' 0 '{"model_type": "falcon", "num_attention_heads": 2}'
+names no h.0.dense_h_to_4h.weight '[12, 4]' 0 '{"model_type": "bloom"}'
+names no l.0.in_proj_qkvz.weight '[12, 4]' 0 '{"text_config": {"model_type": "qwen3_next", "linear_num_key_heads": 2}}'
 
 conclude

@@ -15,10 +15,15 @@ hints() {
     refuses 3 "$pattern\$" inspect "$@"
 }
 
+# warns PATTERN: the last command said so.
+warns() {
+    grep -Eq "$1" errors || report "no warning $1: $(cat errors)"
+}
+
 # A format that was asked for and is not there: what it is known by, and what is there.
 looks="in this directory; it looks like torch_dcp, which has .metadata"
-hints ": torch_save was asked for, and there is no pytorch_model.bin.index.json or pytorch_model.bin $looks" "$dcp" --from torch_save
-hints ": huggingface was asked for, and there is no model.safetensors.index.json or model.safetensors $looks" "$dcp" --from huggingface
+hints ": torch_save was asked for, and there is no pytorch_model.bin.index.json, pytorch_model.bin, .* in this directory; it looks like torch_dcp, which has .metadata" "$dcp" --from torch_save
+hints ": huggingface was asked for, and there is no model.safetensors.index.json, model.safetensors, adapter_model.safetensors or .* $looks" "$dcp" --from huggingface
 hints ": megatron_torch_dist was asked for, and there is no metadata.json $looks" "$dcp" --from megatron_torch_dist
 hints ": paddle_flex was asked for, and there is no 0.metadata $looks" "$dcp" --from paddle_flex
 hints ": deepspeed_universal was asked for, and there is no zero/PARAMETER/fp32.pt $looks" "$dcp" --from deepspeed_universal
@@ -50,12 +55,17 @@ for rank in 0 1; do
     cp "$nested" megatron/iter_0000010/mp_rank_0$rank/model_optim_rng.pt
 done
 echo 10 >megatron/latest_checkpointed_iteration.txt
-give="of Megatron-LM for its own ranks .*, or give the file of a rank, such as megatron/iter_0000010/mp_rank_00/model_optim_rng.pt"
+own="of Megatron-LM for its own ranks .*, or"
+give="$own say with --source-layout FILE which parts of the tensors the files of the ranks have"
 hints "^megatron: .* not a checkpoint; give megatron/iter_0000010, which latest_checkpointed_iteration.txt names" megatron
 hints "$give" megatron/iter_0000010
 hints ": torch_dcp was asked for, and there is no .metadata in this directory; this is .* $give" megatron/iter_0000010 --from torch_dcp
-rm -r megatron/iter_0000010/mp_rank_01
-hints "$give, which is the only one" megatron/iter_0000010
+succeeds 1 inspect megatron/iter_0000010/mp_rank_01/model_optim_rng.pt
+warns "by its name this is one of several parts of a model, .* read with --source-layout FILE"
+cp -r megatron/iter_0000010 second
+rm -r megatron/iter_0000010/mp_rank_01 second/mp_rank_00
+hints "$own give megatron/iter_0000010/mp_rank_00/model_optim_rng.pt, which is the only one" megatron/iter_0000010
+hints "$give" second
 echo release >megatron/latest_checkpointed_iteration.txt
 hints "; latest_checkpointed_iteration.txt names release, which is not there" megatron
 mkdir megatron/release
@@ -106,6 +116,56 @@ cp "$formats/unified/single_files/model.safetensors" alone/x.safetensors
 unknown="the file has no DCP_SHARDING_INFO, so where its tensors belong is not known"
 hints "^alone/x.safetensors: $unknown; there is 1 safetensors file and no model.safetensors.index.json; give the file itself" alone
 cp alone/x.safetensors alone/y.safetensors
-hints "^alone/x.safetensors: $unknown; there are 2 safetensors files and no model.safetensors.index.json; give one of them itself" alone
+hints "^alone/x.safetensors: $unknown; there are 2 safetensors files and no model.safetensors.index.json; give one of them itself, if each is a model of its own" alone
+
+# Files that are parts, by their names: half a model is never what to give, and a part that is given is said to be one.
+inspects_part() {
+    succeeds 1 inspect "$1"
+    warns "^warning: $1: by its name this is one of several parts of a model, and the other parts are not read; $2\$"
+}
+layout="files of ranks that do not say which parts of the tensors they have are read with --source-layout FILE, which says it"
+part=$formats/unified/single_files/model.safetensors
+for names in "consolidated.00.pth consolidated.01.pth" "model_rank0.pt model_rank1.pt" "tp_0.ckpt tp_1.ckpt" \
+    "model_state.tp00_pp00.pdparams model_state.tp01_pp00.pdparams" "x_mp_rank_00.pt x_mp_rank_01.pt" \
+    "model_world_size_2_rank_0.pt model_world_size_2_rank_1.pt" \
+    "model-rank-0-part-0.safetensors model-rank-1-part-0.safetensors" \
+    "w_pp-rank-0-of-1_tp-rank-0-of-2.safetensors w_pp-rank-0-of-1_tp-rank-1-of-2.safetensors"; do
+    read -r first second <<<"$names"
+    rm -rf parts
+    mkdir parts
+    case $first in
+    *.safetensors) from=$part says="^parts/$first: $unknown; .* by their names they are of ranks, .*--source-layout FILE" ;;
+    *.pdparams) from=$formats/paddle/paddle-3.3/model.pdparams says="by their names '$first' and 1 more are files of ranks, .* --source-layout FILE" ;;
+    *) from=$nested says="by their names '$first' and 1 more are files of ranks, .* --source-layout FILE" ;;
+    esac
+    cp "$from" "parts/$first"
+    cp "$from" "parts/$second"
+    hints "$says" parts
+    inspects_part "parts/$second" "$layout"
+done
+mkdir whole llama
+cp "$nested" whole/model_world_size_1_rank_0.pt
+cp "$nested" llama/consolidated.00.pth
+hints "; give whole/model_world_size_1_rank_0.pt itself, which looks like torch_save" whole
+hints "; give llama/consolidated.00.pth itself, which looks like torch_save" llama
+succeeds 1 inspect llama/consolidated.00.pth
+grep -q warning errors && report "a whole model is called a part"
+mkdir -p nanotron/model
+echo '{}' >nanotron/checkpoint_metadata.json
+hints "it is of nanotron, .* --source-layout FILE" nanotron
+mkdir bins
+cp "$nested" bins/x-00001-of-00002.bin
+hints "^bins: x.bin.index.json is missing, which says which tensors are in 'x-00001-of-00002.bin'" bins
+inspects_part bins/x-00001-of-00002.bin "give the directory, with the index that lists all parts"
+
+# What other libraries of arrays wrote is named, and so is a directory of such.
+mkdir -p orbax/7/default ocdbt zarr/w
+touch orbax/7/_CHECKPOINT_METADATA orbax/7/default/manifest.ocdbt ocdbt/manifest.ocdbt zarr/.zgroup zarr/w/.zarray
+arrays="which is not read; restore it in Python with the library that wrote it, and save its arrays as safetensors or .npz"
+hints "it is a checkpoint of Orbax, $arrays" orbax/7
+hints "orbax/7 is a checkpoint of Orbax, $arrays" orbax
+hints "it is an OCDBT database of TensorStore, as Orbax writes it, $arrays" ocdbt
+hints "it is a zarr group, $arrays" zarr
+hints "it is a zarr array, $arrays" zarr/w
 
 conclude

@@ -84,6 +84,25 @@ for ranks in 1 3; do
         "([], ['step'], [{'key': 'lr', 'a': '0.2', 'b': '0.1'}])"
 done
 
+# State follows its parameter, and so do the names of parameters in values: torch wrote these.
+fsdp2=$formats/dcp/torch-2.15/fsdp2
+succeeds 1 convert "$fsdp2" net --to torch_dcp --rename 'model.**=model.net.**' --strict-warnings
+succeeds 1 inspect net --all --json
+expects output "sorted(d['tensors']) == [f'model.net.{i}.weight' for i in (0, 1)] +
+    [f'optim.state.net.{i}.weight.{s}' for i in (0, 1) for s in ('exp_avg', 'exp_avg_sq', 'step')]" True
+succeeds 1 inspect net
+grep -q "^not a tensor: optim.param_groups.0.params = .'net.0.weight', 'net.1.weight'.$" output ||
+    { report "names in a list of parameters do not follow" && cat output; }
+echo 'model.0.weight -> model.first' >first.aoa
+for ranks in 1 2; do
+    succeeds $ranks convert "$fsdp2" first$ranks --to torch_dcp --program first.aoa
+    succeeds 1 inspect first$ranks
+    grep -q "^not a tensor: optim.param_groups.0.params = .'first', '1.weight'.$" output || report "a program does not rename values"
+    succeeds 1 inspect first$ranks --json
+    expects output "[k for k in sorted(d['tensors']) if k.startswith('optim.state.first.')]" \
+        "['optim.state.first.exp_avg', 'optim.state.first.exp_avg_sq', 'optim.state.first.step']"
+done
+
 # torch itself pickled these, in three ways.
 for protocol in 3 4 5; do
     succeeds 1 diff "$formats/torch/torch-2.15/nested.pt" "$formats/torch/torch-2.15/nested_protocol$protocol.pt" --json

@@ -241,6 +241,12 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& one,
                              std::vector<std::uint32_t> const& operands,
                              std::vector<bound_value>& made);
 
+/// Refuses a macro that takes an interleaved value for one tensor, and interleaves it once more.
+///
+/// \throws statement_error with errc::bad_macro
+RESHARD_DECL void check_fused_again(lower_context const& context, statement const& one,
+                                    std::vector<std::uint32_t> const& operands);
+
 /// Declares how outputs are interleaved.
 RESHARD_DECL void declare_fused(lower_context& context);
 

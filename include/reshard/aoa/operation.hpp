@@ -105,7 +105,10 @@ private:
 
     void become(expression made);
 
-    std::vector<index_t> sized(attribute const& sizes) const;
+    std::vector<index_t> sized(attribute const& sizes, std::size_t count) const;
+
+    /// Refuses operands of a concat that do not have the extents which the statement gives them.
+    void check_extents(attribute const& sizes, std::size_t axis) const;
 
     void check_sizes(std::vector<attribute> const& list, std::size_t i) const;
 

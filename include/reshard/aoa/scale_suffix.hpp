@@ -6,14 +6,19 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
-/// `scales="_scale_inv", blocks="[128, 128]"`: which keys are the scales of a block-scaled tensor.
+/// `scales="_scale_inv", blocks="[128, 128]"`, `scales="*.weight_packed => *.weight_scale"`: which
+/// keys are the scales of a tensor.
 
 namespace reshard::aoa::detail {
 
@@ -25,6 +30,42 @@ inline constexpr std::size_t max_scale_endings = 64;
 RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
                                                    program const& code);
 
+/// A key with one `*`, or `**`, in place of any text.
+struct starred_key {
+    std::string before;
+    std::string after;
+
+    /// The text of a key in place of the star; nullopt for a key of another form.
+    std::optional<std::string_view> text_in(std::string_view key) const;
+
+    std::string with(std::string_view text) const { return before + std::string(text) + after; }
+};
+
+/// `*.weight_packed => *.weight_scale`: the names of a tensor and of its scales.
+struct scale_pattern {
+    starred_key tensor;
+    starred_key scales;
+    bool is_optional = false;               ///< `*.weight_scale?`: the source need not have any
+    std::optional<index_vector> block = {}; ///< of `blocks`, if given
+
+    std::optional<std::string> scales_of(std::string_view key) const;
+    std::optional<std::string> tensor_of(std::string_view key) const;
+
+    /// What `blocks` settles.
+    quantisation_facts facts() const;
+};
+
+/// The patterns in the attributes of a statement; none if it names an ending.
+///
+/// \throws statement_error with errc::syntax if it is not a list of patterns
+RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> const& list);
+
+/// The patterns of all statements. A wrong one is reported when its statement runs.
+RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code);
+
+/// The program with a name for the scales of each tensor that it names.
+RESHARD_DECL program with_scale_names(program code, std::vector<scale_pattern> const& patterns);
+
 /// The statements of a program that say first what the keys of an ending are scales of.
 class scale_places {
 public:
@@ -35,11 +76,17 @@ public:
     /// The first question goes through the whole program.
     std::string text(state_suffix const& known);
 
+    /// Refuses attributes that name scales of which the source has none.
+    ///
+    /// \throws statement_error with errc::unknown_key
+    void check_matched(std::vector<attribute> const& list, catalog const& source);
+
 private:
     void note(statement const& one);
 
     program const& code_;
     std::map<std::string, text_span> places_;
+    std::set<std::string> matched_; ///< texts that were looked for
 };
 
 /// Refuses attributes of scales that cannot be, or contradict those of another statement.

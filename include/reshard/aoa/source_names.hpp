@@ -40,10 +40,26 @@ public:
         if (key_id const id = find(key); id != none)
             return id;
         for (state_suffix const& each_suffix : suffixes_)
-            if (each_suffix.is_alike())
-                if (key_id const id = find(std::string(key) + each_suffix.suffix); id != none)
+            if (each_suffix.is_alike() && each_suffix.container.empty())
+                if (key_id const id = find(key_of_state(key, each_suffix));
+                    id != none && !is_state(source_[id].key))
                     return id + static_cast<key_id>(source_.size());
         return none;
+    }
+
+    /// The state of that kind that a parameter has, however its key is written there, or `none`.
+    key_id find_state(std::string_view parameter, state_suffix const& state) const {
+        for (state_suffix const& each_suffix : suffixes_)
+            if (each_suffix.suffix == state.suffix && each_suffix.prefix == state.prefix)
+                if (key_id const id = find(key_of_state(parameter, each_suffix)); id != none)
+                    return id;
+        return find(key_of_state(parameter, state));
+    }
+
+    /// Its key; of a state that is not there, the key that it would have.
+    std::string state_key(std::string_view parameter, state_suffix const& state) const {
+        key_id const id = find_state(parameter, state);
+        return id != none ? source_[id].key : key_of_state(parameter, state);
     }
 
     /// Whether a number stands for a parameter of which the source has only the state.
@@ -56,14 +72,35 @@ public:
 
     /// The key of the parameter that a number means.
     std::string_view parameter(key_id id) const {
-        std::string_view const key = entry(id).key;
-        return is_stand_in(id) ? parameter_of(key, suffixes_) : key;
+        std::string_view key = entry(id).key;
+        if (is_stand_in(id))
+            any_parameter(key, suffixes_, [&](std::string_view inside, state_suffix const& state) {
+                bool const is_meant = state.container.empty() && state.is_alike();
+                if (is_meant) // a part of `key`
+                    key = inside;
+                return is_meant;
+            });
+        return key;
     }
 
     /// Whether a key is the state of a parameter that the source has as well.
     bool is_state(std::string_view key) const {
-        std::string_view const parameter = parameter_of(key, suffixes_);
-        return parameter.size() < key.size() && find(parameter) != none;
+        return any_parameter(key, suffixes_, [&](std::string_view parameter, state_suffix const&) {
+            return find(parameter) != none;
+        });
+    }
+
+    /// The parameter that the source has, whose state no statement may name, for users have told
+    /// which it is; nothing for other keys.
+    std::string told_parameter(std::string_view key) const {
+        std::string found;
+        any_parameter(key, suffixes_, [&](std::string_view parameter, state_suffix const& state) {
+            bool const is_told = !state.is_found && find(parameter) != none;
+            if (is_told)
+                found = parameter;
+            return is_told;
+        });
+        return found;
     }
 
     catalog const& tensors() const { return source_; }

@@ -5,22 +5,30 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/layout/catalog.hpp>
 
+#include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// \file
-/// Which keys are optimizer state or scales, told by the end of the key.
+/// Which keys are optimizer state or scales, told by the ends of the key, or by what is around the
+/// parameter's.
 
 namespace reshard::aoa {
 
-/// An ending that makes a key the state, or the scales, of the parameter whose key stands before
-/// it.
+/// What makes a key the state, or the scales, of the parameter whose key it has inside: the ending,
+/// and for some conventions a beginning.
 struct state_suffix {
     std::string suffix;
-    bool scalar = false;     ///< one number, whatever the shape of the parameter
-    index_vector block = {}; ///< not empty: one number for each block of these extents
+    bool scalar = false;        ///< one number, whatever the shape of the parameter
+    index_vector block = {};    ///< not empty: one number for each block of these extents
+    std::string prefix = {};    ///< before the parameter's key, as `optim.state.`
+    std::string container = {}; ///< the parameter's key begins with it, the part inside does not
+    bool is_found = false;      ///< by its convention in a catalog; statements may name such state
 
     /// Whether the state has the shape of its parameter.
     bool is_alike() const { return !scalar && block.empty(); }
@@ -37,15 +45,66 @@ namespace detail {
 RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
                                                  std::vector<state_suffix> const& suffixes);
 
-/// The key of the parameter that a key is, or is the state of.
+/// The key of the parameter that a key is, or is the state of, by its ending alone.
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
                                            std::vector<state_suffix> const& suffixes);
+
+/// The key of that state of a parameter; empty where the parameter is not in the container.
+RESHARD_DECL std::string key_of_state(std::string_view parameter, state_suffix const& state);
+
+/// Calls `visit(parameter, state)` for each way to read a key as state, until it returns true;
+/// tells whether it did. The parameter's key lasts as long as the call.
+bool any_parameter(std::string_view key, std::vector<state_suffix> const& suffixes,
+                   auto const& visit) {
+    for (state_suffix const& each : suffixes) {
+        std::size_t const around = each.prefix.size() + each.suffix.size();
+        if (key.size() <= around || !key.ends_with(each.suffix) || !key.starts_with(each.prefix))
+            continue;
+        std::string_view const inside = key.substr(each.prefix.size(), key.size() - around);
+        if (each.container.empty()
+                ? visit(inside, each)
+                : visit(std::string_view(each.container + std::string(inside)), each))
+            return true;
+    }
+    return false;
+}
+
+/// What stands between the parts of a key.
+inline constexpr std::string_view separators = "./";
+
+/// What an optimizer's key may be: the state `name` of the parameter that it has inside.
+struct state_reading {
+    std::string_view prefix;    ///< before the parameter
+    std::string_view parameter; ///< without what the model's keys may begin with
+    std::string_view suffix;
+    std::string_view name; ///< of the state, as `exp_avg`
+};
+
+/// How keys of an optimizer may be read by the conventions that are known: `optim.state.P.exp_avg`
+/// and `optimizer/exp_avg/P`, but not `P.exp_avg`. Nothing for other keys.
+RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key);
+
+/// How long the beginnings of a key are that may be the name of a model, `model.` or `app.model.`:
+/// 0, and at most two more.
+RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key);
+
+/// The beginning that most parameters have, by how many; of equal ones the likeliest name of a
+/// model; nothing if there is none, or if that does not tell.
+RESHARD_DECL std::optional<std::string_view>
+most_voted(std::map<std::string_view, std::size_t> const& all);
+
+/// The kinds of state, with those by the conventions by which two catalogs have state of parameters that they have.
+///
+/// State that has neither the shape of its parameter nor one element follows nothing.
+RESHARD_DECL std::vector<state_suffix>
+with_conventions(std::vector<state_suffix> suffixes, catalog const& source, catalog const* target);
 
 } // namespace detail
 
 } // namespace reshard::aoa
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/state_conventions.ipp>
 #include <reshard/aoa/impl/state_suffix.ipp>
 #endif
 

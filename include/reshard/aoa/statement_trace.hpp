@@ -34,6 +34,15 @@ public:
     std::vector<std::size_t> leading_to(std::string_view target) const;
 
 private:
+    /// A parameter that statements name, and the text before and behind it in the key of its state.
+    struct named_parameter {
+        std::uint32_t id;
+        state_suffix const* state; ///< null: the key is that of the parameter
+    };
+
+    /// What statements call a key, or call the parameter that it is the state of.
+    std::optional<named_parameter> named(std::string_view key) const;
+
     /// The versions that one is made of, and itself, ascending: what a statement reads comes before
     /// what it makes.
     std::vector<std::uint32_t> behind(std::uint32_t version) const;

@@ -51,6 +51,7 @@ inline constexpr attribute_word attribute_words[] = {
     {"scales", value_kind::text, false},
     {"blocks", value_kind::text, false},
     {"copy_of", value_kind::text, false},
+    {"fused", value_kind::none, false},
 };
 
 /// The word of that text, or null.
@@ -96,6 +97,12 @@ constexpr bool begins_with_statement(std::string_view line) {
 constexpr bool is_reserved(std::string_view text) {
     attribute_word const* const word = find_attribute_word(text);
     return word != nullptr && word->reserved;
+}
+
+/// Whether a name of that text could be taken for a word after other names.
+constexpr bool may_be_word(std::string_view text) {
+    attribute_word const* const word = find_attribute_word(text);
+    return word != nullptr && (word->reserved || word->value == value_kind::none);
 }
 
 } // namespace detail

@@ -5,7 +5,9 @@
 
 #include <reshard/expr/expression.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -15,58 +17,153 @@
 
 namespace reshard::detail {
 
+/// Whether elements of that type may be quantised values, alone or several in one.
+constexpr bool may_be_quantised(data_type dtype) {
+    return (bits(dtype) <= 8 && dtype != data_type::boolean) || dtype == data_type::i32 ||
+           dtype == data_type::u32;
+}
+
+/// Which elements of another tensor, its scales, belong to a box of a tensor.
+///
+/// Along axis `i`, `count[i]` scales belong to `block[i]` elements. A block of 0: `count[i]` scales
+/// along an axis of theirs belong to all elements. A count of 0: the scales do not have that axis.
+struct block_form {
+    index_vector block;
+    index_vector count = {}; ///< empty: one for each block, along each axis
+
+    constexpr std::size_t ndim() const { return block.size(); }
+    constexpr index_t count_of(std::size_t axis) const { return count.empty() ? 1 : count[axis]; }
+
+    constexpr bool operator==(block_form const&) const = default;
+};
+
 /// The scales of one source tensor.
 struct scale_source {
     key_id scales = 0; ///< their number as a source
     data_type dtype{};
-    index_vector shape; ///< of the tensor that they scale
+    index_vector shape;   ///< of the tensor that they scale
+    block_form form = {}; ///< empty: as the call says
 };
 
-/// How many blocks there are along each axis; the last one may be shorter.
+/// How many scales there are along each of their axes; the last block may be shorter.
 ///
-/// \pre `block` has a positive extent for each axis of `shape`
-constexpr index_vector block_counts(index_vector const& shape, index_vector const& block) {
-    index_vector counts = shape;
+/// \pre `form` has the axes of `shape`
+constexpr index_vector scale_counts(index_vector const& shape, block_form const& form) {
+    index_vector counts;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        counts[axis] = shape[axis] / block[axis] + (shape[axis] % block[axis] != 0 ? 1 : 0);
+        if (index_t const block = form.block[axis]; form.count_of(axis) > 0)
+            counts.push_back(form.count_of(axis) *
+                             (block == 0 ? 1 : shape[axis] / block + (shape[axis] % block != 0)));
     return counts;
 }
 
+/// The scales of the blocks that a box has elements of.
+///
+/// \pre `form` has the axes of the box
+constexpr box scales_of_box(box const& region, block_form const& form) {
+    box scales;
+    for (std::size_t axis = 0; axis < region.ndim(); ++axis) {
+        index_t const block = form.block[axis], count = form.count_of(axis);
+        if (count == 0)
+            continue;
+        index_t const first = block == 0 ? 0 : region.offset[axis] / block;
+        index_t const last =
+            block == 0 ? 1 : region.end(axis) / block + (region.end(axis) % block != 0);
+        scales.offset.push_back(first * count);
+        scales.shape.push_back((last - first) * count);
+    }
+    return scales;
+}
+
+/// The axis of the tensor that axis `of_scales` of its scales goes with.
+///
+/// \pre there is one
+constexpr std::size_t axis_of_scales(block_form const& form, std::size_t of_scales) {
+    std::size_t axis = 0;
+    for (;; ++axis)
+        if (form.count_of(axis) > 0 && of_scales-- == 0)
+            return axis;
+}
+
+/// The form of a tensor with its axes in another order.
+constexpr block_form permuted(block_form const& form, permutation const& order) {
+    return {order.apply(form.block), form.count.empty() ? form.count : order.apply(form.count)};
+}
+
+/// The order of the scales' axes if their tensor's axes are permuted.
+constexpr permutation order_of_scales(block_form const& source, permutation const& order) {
+    index_vector numbers; ///< of the scales' axes, by axis of the tensor
+    for (index_t axis = 0, next = 0; axis < std::ssize(source.block); ++axis)
+        numbers.push_back(source.count_of(static_cast<std::size_t>(axis)) > 0 ? next++ : -1);
+    index_vector kept;
+    for (index_t const number : order.apply(numbers))
+        if (number >= 0)
+            kept.push_back(number);
+    return permutation::of(kept, kept.size());
+}
+
 /// Refuses a box that begins or ends inside a block; `side` says of which tensor.
-constexpr void check_blocks(box const& p, index_vector const& shape, index_vector const& block,
+constexpr void check_blocks(box const& p, index_vector const& shape, block_form const& form,
                             char const* side) {
     for (std::size_t axis = 0; axis < p.ndim(); ++axis)
         for (index_t const cut : {p.offset[axis], p.end(axis)})
-            if (cut % block[axis] != 0 && cut != shape[axis]) {
-                index_t const first = cut - cut % block[axis];
+            if (index_t const block = form.block[axis];
+                block > 0 && form.count_of(axis) > 0 && cut % block != 0 && cut != shape[axis]) {
+                index_t const first = cut - cut % block;
                 fail(errc::shape_mismatch, "axis ", axis, " of the ", side, " is cut at ", cut,
-                     ", inside the block from ", first, " to ", first + block[axis],
-                     ", which has one scale; cut at multiples of ", block[axis]);
+                     ", inside the block from ", first, " to ", first + block,
+                     ", which has one scale; cut at multiples of ", block);
             }
 }
 
-/// The box in which each block is one element.
-constexpr box in_blocks(box const& p, index_vector const& block) {
-    box result = p;
-    for (std::size_t axis = 0; axis < p.ndim(); ++axis) {
-        result.offset[axis] /= block[axis];
-        result.shape[axis] =
-            p.shape[axis] / block[axis] + (p.shape[axis] % block[axis] != 0 ? 1 : 0);
-    }
-    return result;
-}
-
 /// Refuses what scales cannot follow.
-constexpr void check_scaled(piece const& p, index_vector const& block) {
+constexpr void check_scaled(piece const& p, block_form const& form) {
     if (!p.casts.empty())
         fail(errc::dtype_mismatch, "a block-scaled tensor of ", p.stored,
              " cannot be cast: its scales belong to its stored values");
     if (p.joins.any())
         fail(errc::unsupported, "a block-scaled tensor cannot be reshaped: its blocks are boxes "
                                 "of its axes");
-    if (block.size() != p.extent.size())
-        fail(errc::shape_mismatch, "a block of ", block, " has ", counted(block.size(), "axis"),
+    if (form.ndim() != p.extent.size())
+        fail(errc::shape_mismatch, "a block of ", form.block, " has ", counted(form.ndim(), "axis"),
              ", and the tensor ", p.extent.size());
+}
+
+/// The piece of scales that belongs to a piece of their tensor.
+///
+/// \param target the form with the axes in the order of the target
+/// \throws error with errc::shape_mismatch if the piece is cut inside a block
+constexpr piece scale_piece(piece p, expression const& tensor, scale_source const& from,
+                            block_form const& target) {
+    block_form const& own = from.form;
+    check_blocks(p.target_box(), tensor.shape, target, "target");
+    if (p.source != zero_source)
+        check_blocks(p.source_box(), from.shape, own, "source");
+    box const made = scales_of_box(p.target_box(), target);
+    p.source_offset = scales_of_box(p.source_box(), own).offset;
+    p.source = from.scales;
+    p.stored = from.dtype;
+    p.order = order_of_scales(own, p.order);
+    p.target_offset = made.offset;
+    p.extent = made.shape;
+    return p;
+}
+
+/// Adds scales, each once: a tensor may be cut along an axis along which its scales are not cut.
+///
+/// \throws error with errc::unsupported if other scales have that place
+constexpr void add_scales(piece_list& pieces, piece const& p, block_form const& form) {
+    bool const may_meet =
+        std::find(form.block.begin(), form.block.end(), index_t{0}) != form.block.end();
+    for (std::size_t i = 0; may_meet && i < pieces.size(); ++i) {
+        if (pieces[i] == p)
+            return;
+        if (intersect(pieces.target_box(i), p.target_box()))
+            fail(errc::unsupported,
+                 "tensors with different scales cannot be combined along an axis along which "
+                 "scales are not cut");
+    }
+    pieces.push_back(p);
 }
 
 /// The scales of a tensor that is made of block-scaled tensors, in their own data type `dtype`.
@@ -74,42 +171,38 @@ constexpr void check_scaled(piece const& p, index_vector const& block) {
 /// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks are permuted with their
 /// tensor.
 ///
-/// \par Shape  `block` of the sources; the result has one element a block of `tensor`
-/// \pre        all extents of `block` are positive
+/// \par Shape  `form` of the sources; the result has the scales of each block of `tensor`
 /// \throws     error with errc::shape_mismatch where the tensor is cut inside a block, or blocks of
 ///             two shapes meet, errc::dtype_mismatch where it is cast or scales differ in type,
-///             errc::unsupported where it is reshaped
+///             errc::unsupported if it is reshaped, or has two scales at one index
 /// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
 ///             Flex Checkpoint has no such rule, there scales have statements of their own
-constexpr expression block_scales(expression const& tensor, index_vector const& block,
-                                  data_type dtype, auto&& source_of) {
-    std::optional<index_vector> permuted_block;
-    piece_list pieces(tensor.ndim());
+constexpr expression block_scales(expression const& tensor, block_form const& form, data_type dtype,
+                                  auto&& source_of) {
+    std::optional<block_form> made;
+    piece_list pieces;
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
-        piece p = tensor.pieces[i];
-        check_scaled(p, block);
-        index_vector const target_block = p.order.apply(block);
-        if (permuted_block && *permuted_block != target_block)
-            fail(errc::shape_mismatch, "blocks of ", *permuted_block, " and of ", target_block,
+        piece const p = tensor.pieces[i];
+        scale_source from{zero_source, dtype, {}};
+        if (p.source != zero_source)
+            from = source_of(p.source);
+        if (from.form.block.empty())
+            from.form = form;
+        check_scaled(p, from.form);
+        block_form const target = permuted(from.form, p.order);
+        if (!made)
+            pieces = piece_list(scale_counts(tensor.shape, target).size());
+        else if (*made != target)
+            fail(errc::shape_mismatch, "blocks of ", made->block, " and of ", target.block,
                  " cannot be combined in one tensor");
-        permuted_block = target_block;
-        check_blocks(p.target_box(), tensor.shape, target_block, "target");
-        box const target = in_blocks(p.target_box(), target_block);
-        if (p.source != zero_source) {
-            scale_source const from = source_of(p.source);
-            check_blocks(p.source_box(), from.shape, block, "source");
-            if (from.dtype != dtype)
-                fail(errc::dtype_mismatch, "scales of ", from.dtype, " and ", dtype,
-                     " cannot be combined in one tensor");
-            p.source = from.scales;
-        }
-        p.stored = dtype;
-        p.source_offset = in_blocks(p.source_box(), block).offset;
-        p.target_offset = target.offset;
-        p.extent = target.shape;
-        pieces.push_back(p);
+        made = target;
+        if (from.dtype != dtype)
+            fail(errc::dtype_mismatch, "scales of ", from.dtype, " and ", dtype,
+                 " cannot be combined in one tensor");
+        add_scales(pieces, scale_piece(p, tensor, from, target), target);
     }
-    return {block_counts(tensor.shape, permuted_block.value_or(block)), dtype, std::move(pieces)};
+    index_vector const shape = scale_counts(tensor.shape, made.value_or(form));
+    return {shape, dtype, made ? std::move(pieces) : piece_list(shape.size())};
 }
 
 } // namespace reshard::detail

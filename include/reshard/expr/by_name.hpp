@@ -59,17 +59,42 @@ inline std::string wanted_by_rank(tensor_shards const& shards) {
                               : "wanted by rank " + std::to_string(shards.holder(0));
 }
 
+/// `; 2 more keys are missing: 'a' (wanted by rank 0) and 'b' (wanted by rank 1)`; of many, the
+/// first ones.
+inline std::string also_missing(layout const& target,
+                                std::vector<tensor_layout const*> const& missing) {
+    constexpr std::size_t most = 16;
+    if (missing.size() < 2)
+        return {};
+    std::string text = words("; ", missing.size() - 1,
+                             missing.size() == 2 ? " more key is missing: "
+                                                 : " more keys are "
+                                                   "missing: ");
+    std::size_t const end = std::min(missing.size(), most + 1);
+    for (std::size_t i = 1; i < end; ++i)
+        text +=
+            words(i == 1                                  ? ""
+                  : i + 1 == end && end == missing.size() ? " and "
+                                                          : ", ",
+                  "'", missing[i]->key, "' (", wanted_by_rank(target.shards_of(*missing[i])), ")");
+    return end == missing.size() ? text : words(text, " and ", missing.size() - end, " others");
+}
+
 /// The mapping in which every key that the ranks of `target` hold is the source tensor of that
 /// name.
 ///
-/// \throws error with errc::unknown_key when `source` does not have a key, naming a rank that wants
-///         it
+/// \throws error with errc::unknown_key when `source` does not have some keys, naming all of them,
+///         and ranks that want them
 inline mapping by_name(catalog const& source, layout const& target) {
+    std::vector<tensor_layout const*> missing;
     for (tensor_layout const& tensor : target.tensors)
         if (!source.find(tensor.key))
-            fail(errc::unknown_key, "'", tensor.key, "' is ",
-                 wanted_by_rank(target.shards_of(tensor)), ", but the source does not have it",
-                 did_you_mean_key(tensor.key, source, &catalog_entry::key));
+            missing.push_back(&tensor);
+    if (!missing.empty())
+        fail(errc::unknown_key, "'", missing[0]->key, "' is ",
+             wanted_by_rank(target.shards_of(*missing[0])), ", but the source does not have it",
+             did_you_mean_key(missing[0]->key, source, &catalog_entry::key),
+             also_missing(target, missing));
     catalog const wanted = catalog_of(target);
     return identity_mapping(source, &wanted);
 }

@@ -5,9 +5,12 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/layout/layout.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +49,35 @@ struct mapping_finding {
     bool operator==(mapping_finding const&) const = default;
 };
 
+/// How much of its scales belongs to each element of a quantised tensor, as their keys and extents
+/// say; nullopt if they do not fit.
+///
+/// \param said settles what extents leave open
+RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tensor,
+                                                      catalog_entry const& scales,
+                                                      quantisation_facts const& said);
+
+/// A quantised output that is parted from its scales.
+struct scale_finding {
+    severity level; ///< error, or warning: without them others may load it all the same
+    errc code;      ///< errc::unknown_key: no output has the scales
+    std::string key;
+    std::string message;
+};
+
+/// Relates outputs of a program to those that are their scales, zero points and the like, by the
+/// names of conventions that are known, and finds tensors that the program parts from them: those
+/// renamed, fused or cut inside a block without them, and those cast. Errors come first.
+///
+/// \param source of the program
+RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout const& source);
+
+/// The same.
+///
+/// \param needs_all also if no output has the scales
+/// \throws error for the first finding that is an error
+RESHARD_DECL void check_scales(mapping& program, layout const& source, bool needs_all);
+
 } // namespace detail
 
 /// What `check` says of a mapping.
@@ -73,7 +105,9 @@ RESHARD_DECL report check(mapping const& map, catalog const& source,
 } // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/carry_scales.ipp>
 #include <reshard/expr/impl/check.ipp>
+#include <reshard/expr/impl/find_scales.ipp>
 #endif
 
 #endif

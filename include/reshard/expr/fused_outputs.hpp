@@ -30,6 +30,18 @@ inline bool is_named_fused(std::string_view key) {
 /// is known of the output.
 RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
+/// The extents along its axis of the tensors that a fused tensor of that extent was made of, as its
+/// macro says; none if that does not say it, or if they do not divide into the blocks.
+RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& made, index_t extent);
+
+/// Gives each output that is interleaved in several blocks, and that `target` does not cut along
+/// that axis, its tensors one after the other, as its macro does for one block. Without a target,
+/// all outputs are whole.
+///
+/// \return what to say of it; empty without such an output
+/// \throws error with errc::bad_layout for one of whose tensors the extents are not known
+RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const* target);
+
 /// The first of the fused outputs that `target` does not cut into the parts that it was made for,
 /// one a rank, with the statement that makes it what the layout needs; nothing where there is none.
 /// What is one part is for ranks that have all of it.
@@ -40,7 +52,8 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
 RESHARD_DECL void check_fused(mapping const& program, layout const& target);
 
 /// The first output that has some elements of a fused tensor of `source`, and not as many of each
-/// of its parts, with the statement that takes the tensor apart; nothing where there is none.
+/// of its parts, or that interleaves such a tensor once more as if it were a plain one, with the
+/// statement that takes the tensor apart; nothing where there is none.
 RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
                                                         layout const& source);
 
@@ -61,6 +74,7 @@ RESHARD_DECL std::vector<output_remark> find_remade_fused(mapping const& program
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/deinterleave.ipp>
 #include <reshard/expr/impl/fused_outputs.ipp>
 #endif
 

@@ -141,22 +141,24 @@ struct relation {
         state,        ///< optimizer state of the parameter's shape
         scalar_state, ///< optimizer state that is one number
         scale,        ///< scales of blocks of the tensor
-        alias,        ///< the same tensor under another name
+        alias,        ///< the same value under another name: a tensor of its own in a target
         copy,         ///< of the source: has to be equal, and is not used
+        tie,          ///< an alias that the caller wants to be the same tensor, written once
     } what{};
     std::string key;         ///< the parameter
     std::string companion;   ///< what follows it
     index_vector block = {}; ///< of a scale: the extents of a block
+    index_vector count = {}; ///< and how many belong to one, as in `block_form`
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.what, self.key, self.companion, self.block);
+        visit(self.what, self.key, self.companion, self.block, self.count);
     }
 
     bool operator==(relation const&) const = default;
 };
 
 template <>
-inline constexpr enum_range range_of_enum<relation::kind>{5, "the kind of relation"};
+inline constexpr enum_range range_of_enum<relation::kind>{6, "the kind of relation"};
 
 } // namespace detail
 
@@ -209,10 +211,10 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// Declares that the target tensor `key` has others interleaved, unless that is known. Stored
-    /// mappings do not have it, and comparisons pass over it.
+    /// Declares that the target tensor `key` has others interleaved, in place of what was declared
+    /// of it. Stored mappings do not have it, and comparisons pass over it.
     void fuse(std::string const& key, detail::fused_tensor how) {
-        fused_.try_emplace(key, std::move(how));
+        fused_.insert_or_assign(key, std::move(how));
     }
 
     /// Declares that a tensor `key` is made that nothing reads and the target does not want, so

@@ -46,6 +46,25 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
                                           std::filesystem::path const& path,
                                           safetensors_options const& options);
 
+/// The format of files that `--source-layout` describes.
+inline constexpr std::string_view rank_files_format = "rank_files";
+
+/// The same without a selection and what is said of other files beside it.
+RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& path,
+                                               safetensors_options const& options);
+
+/// Files of ranks in a directory, which `options.source_layout` describes (`rank_files`): a tensor
+/// is what the rules put together. What several ranks have is read, and has to be equal.
+///
+/// \throws error with errc::bad_layout for that description; errc::missing_file for a rank without
+///         a file; errc::corrupt_file for one too many, a rank without a tensor that others have
+///         their part of, a shape that the rule does not give, and replicas that differ; it names
+///         the files, the key and both sides
+RESHARD_DECL opened_checkpoint open_rank_files(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& path,
+                                               safetensors_options const& options);
+
 /// The names of the formats that are read, sorted.
 RESHARD_DECL std::vector<std::string> names_of_read_formats();
 
@@ -69,6 +88,7 @@ RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened);
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/impl/checkpoint.ipp>
+#include <reshard/format/impl/rank_files.ipp>
 #endif
 
 #endif

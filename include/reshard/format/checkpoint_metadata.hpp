@@ -139,6 +139,8 @@ struct checkpoint_metadata {
     std::map<std::string, std::string> aliases{};
     /// How tensors were fused, as the save says.
     detail::fused_tensors fused{};
+    /// From the configuration beside the files.
+    detail::quantisation_facts quantised{};
     bool has_global_order = false; ///< as `layout::has_global_order`
     std::string version{};         ///< of the format, as the files say; empty where they do not
     holder_t writers{};            ///< ranks that wrote it, as far as files tell; 0: they do not

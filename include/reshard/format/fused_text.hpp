@@ -4,6 +4,8 @@
 #define RESHARD_FORMAT_FUSED_TEXT_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/format/pickle/pickle.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/fused_tensor.hpp>
 
@@ -18,6 +20,10 @@ namespace reshard::detail {
 /// Under which name the metadata of a file says how tensors were fused.
 inline constexpr std::string_view fused_name = "RESHARD_FUSED";
 
+/// The member with which the metadata of a checkpoint of another library say it, beside their own:
+/// a dict of `(axis, blocks, macro)` by key. Those libraries pass over it.
+inline constexpr std::string_view fused_member = "reshard_fused";
+
 /// A JSON list in which tensors that are alike stand together, by key:
 /// `[{"axis":0,"blocks":3,"macro":"fused_ffn, axis=0","keys":["w"]}]`.
 RESHARD_DECL std::string fused_text(fused_tensors const& all);
@@ -26,6 +32,14 @@ RESHARD_DECL std::string fused_text(fused_tensors const& all);
 ///
 /// \throws error with errc::corrupt_file that names `file` and the place
 RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file);
+
+/// Adds that member to the object that is being written, unless there are no such tensors.
+RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& all);
+
+/// The tensors of that member of an object, if it has one.
+///
+/// \throws error with errc::corrupt_file for anything else
+RESHARD_DECL fused_tensors fused_in(pickle const& values, pickle_value metadata);
 
 } // namespace reshard::detail
 

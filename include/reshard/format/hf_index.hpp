@@ -3,12 +3,15 @@
 #ifndef RESHARD_FORMAT_HF_INDEX_HPP
 #define RESHARD_FORMAT_HF_INDEX_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/format/json_document.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +41,44 @@ inline std::string file_number_text(std::size_t number, std::size_t count) {
 
 inline constexpr std::string_view hf_index_name = "model.safetensors.index.json";
 inline constexpr std::string_view hf_single_name = "model.safetensors";
+inline constexpr std::string_view hf_config_name = "config.json";
+
+/// A `tie_word_embeddings` in a `config.json`, and at which byte.
+struct tie_flag {
+    std::size_t position = 0; ///< of `true` or `false`
+    bool is_tied = false;
+
+    bool operator==(tie_flag const&) const = default;
+};
+
+/// Those of the model and of its text part in a `config.json`, in order; none if the text is not
+/// JSON.
+///
+/// \par Source `PreTrainedConfig` of Hugging Face transformers; the text part is what
+///             `get_text_config` looks for, and what models with their own code call it
+RESHARD_DECL std::vector<tie_flag> tie_flags_in(std::string_view config);
+
+/// The only file of PEFT's adapters, such as LoRA, and of a model of diffusers.
+inline constexpr std::string_view adapter_name = "adapter_model.safetensors";
+inline constexpr std::string_view diffusers_name = "diffusion_pytorch_model.safetensors";
+
+/// The ending of the files that an index lists, by the index's name: `.safetensors` for
+/// `model.safetensors.index.json`, for another stem, and for a variant, which stands before or
+/// after `index`; `.bin` likewise. Empty for any other name.
+///
+/// \par Source the variants of Hugging Face transformers and diffusers, such as
+///             `model.safetensors.index.fp16.json`
+inline std::string_view ending_in_index(std::string_view name) {
+    for (std::string_view const ending : {".safetensors", ".bin"}) {
+        std::size_t const at = name.find(std::string(ending) + '.');
+        if (name.starts_with('.') || at == name.npos)
+            continue;
+        std::string_view const rest = name.substr(at + ending.size());
+        if (rest.ends_with(".json") && rest.find(".index.") != rest.npos)
+            return ending;
+    }
+    return {};
+}
 
 /// The index of a Hugging Face directory.
 struct hf_index {
@@ -152,6 +193,77 @@ inline hf_index parse_hf_index(std::string_view text, std::string_view file,
     return index;
 }
 
+/// Keys of an index, which outlives them, sorted.
+using index_keys = std::vector<std::string_view>;
+
+/// The tensors that the index puts into each file.
+inline std::map<std::string_view, index_keys> keys_by_file(hf_index const& index) {
+    std::map<std::string_view, index_keys> files;
+    index_keys* last = nullptr;
+    std::string_view last_file;
+    for (auto const& [key, file] : index.weight_map) {
+        if (!last || last_file != file)
+            last = &files[last_file = file];
+        last->push_back(key);
+    }
+    return files;
+}
+
+/// How the tensors that a file has differ from those that an index lists there.
+struct index_difference {
+    std::set<std::string, std::less<>> elsewhere; ///< the index lists them in other files
+    std::vector<std::string> unlisted;            ///< the index does not list them
+    std::string lacking;                          ///< one that the file should have; or empty
+};
+
+/// \param keys of the index for that file
+/// \param names of what the file has
+inline index_difference compare_with_index(hf_index const& index, index_keys const& keys,
+                                           index_keys names) {
+    index_difference found;
+    std::sort(names.begin(), names.end());
+    if (names == keys)
+        return found;
+    for (std::string_view const name : names)
+        if (!std::binary_search(keys.begin(), keys.end(), name)) {
+            if (index.weight_map.contains(std::string(name)))
+                found.elsewhere.emplace(name);
+            else
+                found.unlisted.emplace_back(name);
+        }
+    for (std::string_view const key : keys)
+        if (!std::binary_search(names.begin(), names.end(), key)) {
+            found.lacking = key;
+            break;
+        }
+    return found;
+}
+
+/// Refuses a file that lacks a tensor of the index; in strict mode, one that has others too.
+///
+/// \throws error with errc::corrupt_file, which names `index`
+inline void check_difference(index_difference const& found, std::string const& index,
+                             std::string_view file, bool is_strict) {
+    bool const has_others = !found.elsewhere.empty() || !found.unlisted.empty();
+    if (is_strict && has_others)
+        fail(errc::corrupt_file, index, ": '",
+             found.elsewhere.empty() ? found.unlisted.front() : *found.elsewhere.begin(),
+             "' is in ", file, ", but the index ",
+             found.elsewhere.empty() ? "does not list it there; --compatible reads it"
+                                     : "lists it in another file; --compatible lets the index "
+                                       "decide");
+    if (!found.lacking.empty())
+        fail(errc::corrupt_file, index, ": '", found.lacking, "' should be in ", file,
+             ", but is not");
+}
+
+/// That of tensors which are in a file too, those of other files count.
+inline std::string elsewhere_text(index_difference const& found, std::string_view file) {
+    return first_and_more("'" + *found.elsewhere.begin() + "'", found.elsewhere.size()) +
+           (found.elsewhere.size() == 1 ? " is" : " are") + " in " + std::string(file) +
+           " too; the index lists another file, which counts";
+}
+
 /// The text of the file, a line a tensor.
 inline std::string to_json(hf_index const& index) {
     std::string text = "{\n  \"metadata\": {";
@@ -206,5 +318,9 @@ inline std::vector<std::vector<std::size_t>> split_into_files(std::span<index_t 
 }
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/tie_flags.ipp>
+#endif
 
 #endif

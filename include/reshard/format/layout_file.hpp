@@ -156,6 +156,16 @@ using layout_file = std::variant<layout_table, layout_rules>;
 /// True where `table_of` needs a catalog with the shapes of all keys.
 RESHARD_DECL bool needs_shapes(layout_file const& file);
 
+/// Which files ranks wrote, each with its part of the tensors, and how these are cut.
+struct rank_files {
+    std::string pattern; ///< of their names in a directory, such as `consolidated.{rank:02}.pth`
+    layout_rules rules;
+};
+
+/// \throws error as `read_layout_file`; with errc::bad_layout for a block-cyclic cut, which files
+///         of ranks are not read with
+RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path);
+
 /// \throws error with errc::syntax for what is not JSON: `file:line:column: ...`; with
 ///         errc::bad_layout for what is not a layout, and errc::limit_exceeded for more than 2^22
 ///         ranks: the file, the place in it, key, axis and both numbers

@@ -3,11 +3,13 @@
 #ifndef RESHARD_FORMAT_OPENED_CHECKPOINT_HPP
 #define RESHARD_FORMAT_OPENED_CHECKPOINT_HPP
 
+#include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/os/file_store.hpp>
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -36,6 +38,8 @@ struct opened_checkpoint {
     std::shared_ptr<file_store const> files;
     /// Empty where values that are no tensors cannot be carried to other formats.
     object_reader read_objects{};
+    /// Why tensors are not whole, by key: they have parts in files that are not there.
+    std::map<std::string, std::string> incomplete{};
 };
 
 /// Leaves out what is not selected: tensors and other values. What ranks have in common is one file
@@ -72,6 +76,13 @@ public:
     RESHARD_DECL void add(std::string key, index_vector const& shape,
                           std::span<file_tensor const> parts);
 
+    /// Adds a box of a tensor of that shape, of which other files may have others.
+    ///
+    /// \throws error with errc::corrupt_file where a file before has another shape or data type of
+    ///         it; it names both files
+    RESHARD_DECL void add_part(std::string const& key, index_vector const& shape, box const& region,
+                               file_tensor const& tensor);
+
     /// Adds another name of a tensor.
     RESHARD_DECL void add_alias(std::string alias, std::string const& key);
 
@@ -91,7 +102,8 @@ private:
 
     std::shared_ptr<file_store const> files_;
     checkpoint_metadata result_;
-    std::map<std::string, std::filesystem::path> keys_; ///< and their files
+    std::map<std::string, holder_t> keys_; ///< and their files
+    std::map<std::string, std::size_t> parted_; ///< the places of tensors that were added in parts
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;
     shown_file last_;

@@ -82,6 +82,12 @@ public:
     /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
+    /// Looks for the shards without elements in their files. Nothing of them is ever read, and that
+    /// they have no elements is what metadata say, of which the file may say otherwise.
+    ///
+    /// \throws error as `shard_finder`
+    RESHARD_DECL void check_empty_shards() const;
+
     /// The store that has the real files, below all that show some.
     RESHARD_DECL std::shared_ptr<file_store const> const& lowest() const;
 

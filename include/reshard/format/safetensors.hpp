@@ -118,12 +118,16 @@ struct safetensors_options {
     /// everything is. What is left out is as if it were not there (but see `select_keys`).
     std::vector<std::string> only = {};
     std::vector<std::string> without = {}; ///< patterns of keys that are left out of that
+    /// The path of a file that says which files of a directory ranks wrote, and how their tensors
+    /// are cut (`read_rank_files`); empty: files say it themselves.
+    std::string source_layout = {};
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.mode, self.max_header_bytes, self.max_depth, self.from, self.only, self.without);
+        visit(self.mode, self.max_header_bytes, self.max_depth, self.from, self.only, self.without,
+              self.source_layout);
     }
     static constexpr std::string_view member_names[] = {
-        "mode", "max_header_bytes", "max_depth", "from", "only", "without"};
+        "mode", "max_header_bytes", "max_depth", "from", "only", "without", "source_layout"};
 };
 
 } // namespace detail

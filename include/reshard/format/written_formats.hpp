@@ -4,6 +4,8 @@
 #define RESHARD_FORMAT_WRITTEN_FORMATS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/index_vector.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/layout/layout.hpp>
 
@@ -46,9 +48,23 @@ RESHARD_DECL written_format const* format_of_file(std::string_view path);
 /// The names of all, sorted.
 RESHARD_DECL std::vector<std::string> names_of_written_formats();
 
+/// Refuses a name that files of the format could not have so that its library, and we, read it
+/// again.
+///
+/// \throws error with errc::unsupported; it names the key, the format, the limit and the way out
+RESHARD_DECL void check_name_limits(std::string_view format, std::string_view key);
+
+/// The same for a tensor: its name, its data type and its extents.
+RESHARD_DECL void check_limits(std::string_view format, std::string_view key, data_type dtype,
+                               index_vector const& shape);
+
+/// The same for all tensors of a layout, and for the shards that they are written in.
+RESHARD_DECL void check_limits(std::string_view format, layout const& target);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/impl/format_limits.ipp>
 #include <reshard/format/impl/written_formats.ipp>
 #endif
 

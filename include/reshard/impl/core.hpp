@@ -13,6 +13,7 @@
 #include <reshard/aoa/impl/expand.ipp>
 #include <reshard/aoa/impl/finding.ipp>
 #include <reshard/aoa/impl/format.ipp>
+#include <reshard/aoa/impl/fused_values.ipp>
 #include <reshard/aoa/impl/infer_source.ipp>
 #include <reshard/aoa/impl/inverse.ipp>
 #include <reshard/aoa/impl/list_text.ipp>
@@ -31,10 +32,12 @@
 #include <reshard/aoa/impl/run_statements.ipp>
 #include <reshard/aoa/impl/scale_suffix.ipp>
 #include <reshard/aoa/impl/state_rule.ipp>
+#include <reshard/aoa/impl/state_conventions.ipp>
 #include <reshard/aoa/impl/state_suffix.ipp>
 #include <reshard/aoa/impl/statement_trace.ipp>
 #include <reshard/aoa/macro/impl/chain.ipp>
 #include <reshard/aoa/macro/impl/fused.ipp>
+#include <reshard/aoa/macro/impl/fused_sizes.ipp>
 #include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/aoa/macro/impl/make_key_pattern.ipp>
 #include <reshard/aoa/macro/impl/part_counter.ipp>
@@ -60,8 +63,11 @@
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
 #include <reshard/core/impl/key_index.ipp>
+#include <reshard/expr/impl/carry_scales.ipp>
 #include <reshard/expr/impl/check.ipp>
+#include <reshard/expr/impl/deinterleave.ipp>
 #include <reshard/expr/impl/explain.ipp>
+#include <reshard/expr/impl/find_scales.ipp>
 #include <reshard/expr/impl/fused_outputs.ipp>
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>

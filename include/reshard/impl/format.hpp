@@ -17,6 +17,7 @@
 #include <reshard/format/impl/chunk_digests.ipp>
 #include <reshard/format/impl/delta_files.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
+#include <reshard/format/impl/format_limits.ipp>
 #include <reshard/format/impl/fused_text.ipp>
 #include <reshard/format/impl/json_document.ipp>
 #include <reshard/format/impl/layout_file.ipp>
@@ -27,6 +28,9 @@
 #include <reshard/format/impl/opened_checkpoint.ipp>
 #include <reshard/format/impl/other_names.ipp>
 #include <reshard/format/impl/planned_files.ipp>
+#include <reshard/format/impl/rank_file_names.ipp>
+#include <reshard/format/impl/rank_files.ipp>
+#include <reshard/format/impl/rank_placement.ipp>
 #include <reshard/format/impl/row_major_files.ipp>
 #include <reshard/format/impl/safetensors.ipp>
 #include <reshard/format/impl/safetensors_events.ipp>
@@ -35,6 +39,7 @@
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/impl/shard_writers.ipp>
 #include <reshard/format/impl/tensor_union.ipp>
+#include <reshard/format/impl/tie_flags.ipp>
 #include <reshard/format/impl/written_formats.ipp>
 #include <reshard/format/megatron/impl/torch_dist.ipp>
 #include <reshard/format/names/impl/master_weights.ipp>

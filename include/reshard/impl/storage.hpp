@@ -30,6 +30,7 @@
 #include <reshard/storage/impl/shared_save.ipp>
 #include <reshard/storage/impl/stored_tensor.ipp>
 #include <reshard/storage/impl/target_files.ipp>
+#include <reshard/storage/impl/tied_config.ipp>
 #include <reshard/storage/impl/united_files.ipp>
 #include <reshard/storage/impl/verify.ipp>
 #include <reshard/storage/impl/window_reads.ipp>

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -62,6 +63,7 @@ namespace detail {
 class given_pattern {
 public:
     explicit given_pattern(std::string_view text) : pattern_(text) {}
+    explicit given_pattern(key_pattern pattern) : pattern_(std::move(pattern)) {}
 
     /// Without `?` at the end.
     std::string const& text() const { return pattern_.text(); }

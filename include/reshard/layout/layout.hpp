@@ -24,6 +24,16 @@ namespace reshard {
 
 namespace detail {
 
+/// Facts about quantised tensors, from the configuration of a model.
+struct quantisation_facts {
+    /// Extents of blocks with one scale, each along the last axes of a tensor.
+    std::vector<index_vector> blocks;
+    /// Input channels are reordered, so that any channel may be of any group.
+    bool is_reordered = false;
+
+    bool operator==(quantisation_facts const&) const = default;
+};
+
 /// A way of spreading a tensor of one shape: computed where it can be.
 struct tensor_spread {
     index_vector shape; ///< global
@@ -69,6 +79,7 @@ struct layout {
     /// Of a checkpoint in whose format tensors are in their global order, however they are cut:
     /// then shards are no blocks of a fused tensor.
     bool has_global_order = false;
+    detail::quantisation_facts quantised = {}; ///< of a checkpoint, as its configuration says
 
     /// The tensor of that key, or null.
     tensor_layout const* find(std::string_view key) const;

@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 /// \file
 /// Tied weights: tensors that a job has under several names, and a checkpoint once.
@@ -75,10 +76,24 @@ RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const
 /// those that are wanted, or else its key.
 RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted);
 
-/// The aliases of a checkpoint that a program leaves as they are, together with their keys; those
-/// that it makes itself (see `model::tie`) among them.
+/// Which names of a target may be written once.
+struct alias_rules {
+    std::optional<layout> const& wanted;
+    bool share_copies = false; ///< as `convert_options::share_copies`
+    bool as_stored = true;     ///< those that the source has once are among them
+};
+
+/// The names of a target that are written once, with their keys. Copies that a program makes are
+/// tensors, except:
+/// - aliases of the source that the program leaves as they are, together with their keys, if the
+///   target has equal shards of both on the same ranks
+/// - those that the program ties (`model::tie`)
+/// - all copies, if they may be shared: of embedding and output layer, the first has the elements
 RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& program,
-                                    std::optional<layout> const& wanted);
+                                    alias_rules const& rules);
+
+/// Whether a key names an output layer, which models may tie to their word embeddings.
+RESHARD_DECL bool is_output_layer(std::string_view key);
 
 } // namespace reshard::detail
 

@@ -217,6 +217,10 @@ RESHARD_DECL std::string call_on(std::string_view what, checkpoint const& source
 /// True where the digests of ranks are of one checkpoint; 0 stands for an error.
 RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests);
 
+/// The same error; where another rank has opened the checkpoint, with who has and who has not.
+RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
+                                        std::vector<std::uint64_t> const& digests);
+
 /// Refuses what ranks have opened unless it is the same.
 RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
                                     std::vector<std::uint64_t> const& digests);
@@ -280,7 +284,7 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
         return std::move(*opened);
     if (auto united = detail::open_united(world, path, how, opened.get()))
         return std::move(*united);
-    agree(world, problem);
+    agree(world, detail::not_everywhere(problem, world.rank(), digests));
     detail::check_same_opened(path, digests);
     return std::move(*opened);
 }

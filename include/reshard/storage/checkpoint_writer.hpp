@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 #define RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 
+#include <reshard/format/hf_index.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -14,6 +15,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,12 +98,14 @@ public:
     /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
     ///
     /// \param beside files that are copied beside it
+    /// \param config what their `config.json` says in its copy, if that is something else
     /// \pre   all bytes of all files were put, by some process
     /// \par Collective every rank of the group
     /// \return the id of the save; empty for one file
     /// \throws error with errc::io on every rank alike, and the target is what it was
     std::string commit(group auto const& world,
-                       std::vector<std::filesystem::path> const& beside = {}) {
+                       std::vector<std::filesystem::path> const& beside = {},
+                       std::optional<std::string> const& config = {}) {
         sealed_checkpoint sealed;
         auto const all = gather_values(world, files_.runs());
         std::string const salt =
@@ -121,7 +125,7 @@ public:
                 return put_file_in_place(std::filesystem::path(target_.target().name()) /
                                              files_.plan().metadata.files.front().path,
                                          resolved(target_path_), how_.replace);
-            copy_beside(beside);
+            copy_beside(beside, config);
             if (base_)
                 base_->check_there(*sealed.delta);
             put_record(target_.target(), files_.plan(), sealed, how_.sync);
@@ -136,7 +140,13 @@ public:
     index_t reused() const { return reused_; }
 
 private:
-    void copy_beside(std::vector<std::filesystem::path> const& files) {
+    void copy_beside(std::vector<std::filesystem::path> files,
+                     std::optional<std::string> const& config) {
+        if (config) {
+            std::erase_if(files,
+                          [](auto const& path) { return path.filename() == hf_config_name; });
+            write_new_file(target_.target(), hf_config_name, *config, how_.sync);
+        }
         if (how_.files)
             copy_files(files, target_.target());
         else

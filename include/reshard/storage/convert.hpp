@@ -82,6 +82,11 @@ struct convert_options {
     /// program does not yield is an error, and what `wanted` does not have is not written.
     std::optional<strictness> strict = {};
     bool cut_fused = false; ///< as `options::cut_fused`
+    /// Copies that the program makes of one tensor are written once in files of ours, which have
+    /// the other names beside it. Else each is a tensor, except those that the source has once, if
+    /// the same ranks are to hold equal shards of both, and those that `model::tie` relates. In a
+    /// file of one rank (`write_options::per_rank`) is all that the rank holds.
+    bool share_copies = false;
 };
 
 /// What a conversion did, over all ranks.
@@ -110,7 +115,32 @@ struct convert_report {
     std::map<std::string, std::string> aliases = {};
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};
+    /// Sentences for people: what `config.json` says now of tied word embeddings, or does not say.
+    std::vector<std::string> notes = {};
+    /// A sentence about interleaved tensors that the target has whole: their tensors were written
+    /// one after the other. Empty if there were none.
+    std::string deinterleaved = {};
 };
+
+namespace detail {
+
+/// The names that a conversion writes once, and what that means for the `config.json` that goes
+/// with a Hugging Face directory.
+struct tied_names {
+    std::map<std::string, std::string> aliases; ///< names without tensors, with their keys
+    std::optional<std::string> config = {};     ///< its new text, if that has to change
+    std::vector<std::string> notes = {};
+};
+
+/// In a Hugging Face directory whose `config.json` does not say `tie_word_embeddings`, each name of
+/// the source is a tensor; if it says so, it is right afterwards. Nothing else of it changes.
+///
+/// \par Source Hugging Face transformers reads nothing else of names without tensors, and of a tied
+///             output layer no tensor
+RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& program,
+                                  convert_options const& how);
+
+} // namespace detail
 
 /// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.
 ///
@@ -124,8 +154,8 @@ struct convert_report {
 ///         and the first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
 ///         errc::unknown_key where `how.strict` says so; errc::bad_layout for a fused tensor that
-///         the layout cuts otherwise than it was made for. It begins with the source's path, or,
-///         where the layout is wrong, the target's
+///         the layout cuts into another number of parts than it was made for. It begins with the
+///         source's path, or, where the layout is wrong, the target's
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
                                     std::filesystem::path const& target,
                                     convert_options const& how = {});

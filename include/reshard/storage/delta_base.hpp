@@ -38,6 +38,13 @@ public:
     RESHARD_DECL delta_base(std::shared_ptr<file_store const> files,
                             std::filesystem::path const& path, std::filesystem::path const& target);
 
+    /// Keeps `retain` from deleting the save and those that it needs as long as this lives. A file
+    /// system without locks leaves that to `check_there`.
+    ///
+    /// \pre    it is in the file system
+    /// \throws error as `check_there`; errc::io if another process keeps one for itself
+    RESHARD_DECL void hold();
+
     std::string const& save() const { return record_.save; }
 
     /// The shard that the base stores as `shard` of `tensor` is to be stored, with the same box, or
@@ -64,6 +71,11 @@ private:
     void add_source(std::filesystem::path const& directory, std::string_view save,
                     recorded_file const& file);
 
+    /// Refuses a save that was removed or replaced.
+    void check_there(std::string const& save) const;
+
+    std::filesystem::path record_of(std::string const& save) const;
+
     /// \pre the record lists a file of that name
     std::vector<delta_run> runs_of(std::string const& file) const;
 
@@ -76,6 +88,7 @@ private:
     save_record record_;
     std::vector<base_file> sources_;
     std::vector<std::vector<delta_run>> runs_;
+    std::vector<file_descriptor> held_; ///< directories, locked with others
 };
 
 /// The base of a save at `target`, if it is to have one; the same on every rank.
@@ -93,8 +106,11 @@ std::shared_ptr<delta_base const> base_of_all(group auto const& world,
         if (!how.digests)
             fail(errc::usage, target.string(), ": a delta of ", how.base,
                  " needs digests, by which it knows what changed; leave them on, or write all");
-        base = std::make_shared<delta_base const>(how.files ? how.files : files_of_system(),
-                                                  how.base, target);
+        auto const opened = std::make_shared<delta_base>(how.files ? how.files : files_of_system(),
+                                                         how.base, target);
+        if (!how.files)
+            opened->hold();
+        base = opened;
     });
     auto const saves = gather_values(world, base->save());
     for (std::size_t rank = 1; rank < saves.size(); ++rank)

@@ -34,6 +34,7 @@ struct found_save {
     completeness state = completeness::complete;
     save_record record{};    ///< where it can be read
     bool is_pinned = false;  ///< `reshard.pinned` is beside the record
+    bool is_in_use = false;  ///< a save in progress is a delta of it
     std::string target{};    ///< of a temporary directory: the name that it is to have
     std::string stranger{};  ///< what in it is not of the save, and may hold tensors
     std::string problem{};   ///< why it is not complete; empty for what is no checkpoint at all

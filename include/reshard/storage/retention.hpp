@@ -45,8 +45,8 @@ struct retention_verdict {
 
 /// What is to become of each save, in their order.
 ///
-/// A save that is damaged, foreign, in progress or pinned stays; and of the complete ones those of
-/// the rules, those that a save which stays needs, those with files in them that may hold tensors
+/// A save that is damaged, foreign, in progress, pinned or the base of one in progress stays; and
+/// of the complete ones those of the rules, those that a save which stays needs, those with files in them that may hold tensors
 /// and are not theirs, and in any case the newest where no other would stay, or where a save is in
 /// progress, since that may need it. A save without the number is none of the best; of equal
 /// numbers, the newer is the better.
@@ -92,8 +92,9 @@ using retention_report = std::vector<detail::retained_save>;
 /// Says which checkpoints of a directory may go, and deletes them where `do_delete` is true.
 ///
 /// A directory that goes gets a temporary name first, so that no part of it is ever a checkpoint;
-/// files in it that hold no tensors go with it. What writers that died have left goes too. The
-/// first rank does all of it.
+/// files in it that hold no tensors go with it. What writers that died have left goes too. A save
+/// stays while a delta of it is written, by any process that shares the file system and its locks.
+/// The first rank does all of it.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike: errc::usage for rules that make no sense; errc::missing_file;

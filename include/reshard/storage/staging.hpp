@@ -136,9 +136,17 @@ public:
     }
 
     /// What another process created.
+    ///
+    /// \throws error with errc::io where this process does not see it
     staged_target(std::filesystem::path const& target, bool replace,
                   std::filesystem::path temporary)
-        : staged_{resolved(without_slash(target)), std::move(temporary), replace} {}
+        : staged_{resolved(without_slash(target)), std::move(temporary), replace} {
+        std::error_code problem;
+        if (!std::filesystem::is_directory(staged_.temporary, problem))
+            fail(errc::io, staged_.target.string(), ": the directory ", staged_.temporary.string(),
+                 ", which rank 0 has made for it, is not there for this process; all ranks must "
+                 "see one file system there");
+    }
 
     std::string name() const override { return staged_.temporary.string(); }
 
@@ -204,8 +212,12 @@ public:
             gather_values(world, target_ ? target_->name() : std::string()).front();
         is_first_ = world.rank() == 0;
         agree_on(world, [&] {
-            if (!is_first_)
-                target_ = store_->join(target, replace, name);
+            try {
+                if (!is_first_)
+                    target_ = store_->join(target, replace, name);
+            } catch (error const& problem) {
+                fail(problem.code(), problem.what(), " (rank ", world.rank(), ")");
+            }
         });
     }
     staging(staging const&) = delete;

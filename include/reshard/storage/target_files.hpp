@@ -104,6 +104,10 @@ struct write_options {
 /// \throws error with errc::not_covered or errc::overlap, naming key, elements and ranks
 RESHARD_DECL void check_complete(layout const& wanted);
 
+/// Whether the same ranks hold equal shards of two tensors, both of which the layout has.
+RESHARD_DECL bool are_held_alike(layout const& wanted, std::string const& one,
+                                 std::string const& other);
+
 } // namespace detail
 
 /// What a program yields, as a catalog of whole tensors.
@@ -111,12 +115,22 @@ RESHARD_DECL catalog catalog_of(mapping const& program);
 
 namespace detail {
 
+/// The fused tensors among those that are written.
+RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted);
+
+/// Refuses interleaved tensors for Megatron-Core, whose ranks take gate and up from two places of
+/// the whole tensor, however the files are cut.
+///
+/// \throws error with errc::unsupported
+RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format);
+
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
 /// of everything that `program` yields, or the single file of that.
 ///
 /// \param  objects  values that are no tensors
 /// \param  aliases other names of these tensors: those that the layout or the program has are not
-///         written, but kept as names
+///         written, but kept as names. Where each rank's file has all that it holds, those that
+///         other ranks hold than the tensor are written
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
 ///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers,
 ///         for replicas without a layout, a program that is not UTF-8, and `chunk_bytes` out of

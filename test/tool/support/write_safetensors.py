@@ -19,7 +19,9 @@ import sys
 def pack(dtype, value):
     if dtype == "BF16":
         return struct.pack("<f", value)[2:]
-    return struct.pack({"F32": "<f", "F64": "<d", "I32": "<i", "I64": "<q", "U8": "<B"}[dtype], value)
+    if dtype in ("U8", "F8_E4M3"):
+        return bytes([value % 256])
+    return struct.pack({"F16": "<e", "F32": "<f", "F64": "<d", "I32": "<i", "I64": "<q"}[dtype], value)
 
 
 def elements(tensor):

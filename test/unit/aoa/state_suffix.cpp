@@ -2,10 +2,21 @@
 
 #include <reshard/aoa/state_suffix.hpp>
 
+#include "aoa/language.hpp"
+
+#include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower.hpp>
+#include <reshard/model/optimizer_state.hpp>
+
 #include <boost/test/unit_test.hpp>
 
+#include <string>
+#include <vector>
+
+using namespace reshard;
 using namespace reshard::aoa;
 using namespace reshard::aoa::detail;
+using reshard::test::tensor;
 
 BOOST_AUTO_TEST_SUITE(aoa_state_suffix)
 
@@ -30,6 +41,66 @@ BOOST_AUTO_TEST_CASE(other_endings_can_be_named) {
     std::vector<state_suffix> const mine = {{"/m", false}};
     BOOST_TEST(parameter_of("a/m", mine) == "a");
     BOOST_TEST(parameter_of("a.w_0", mine) == "a.w_0");
+}
+
+namespace {
+
+/// The keys that a program makes of parameters `model.l.q` and `model.l.k`, or without `model.`,
+/// whose state is called by `name`.
+std::vector<std::string> made(std::string const& container, std::string const& program,
+                              std::vector<model::state_kind> const& kinds) {
+    std::vector<catalog_entry> entries;
+    for (std::string const parameter : {"l.q", "l.k"}) {
+        entries.push_back(tensor(container + parameter, {2, 3}, data_type::bf16));
+        for (model::state_kind const& kind : kinds)
+            entries.push_back(tensor(model::key_of(kind, parameter),
+                                     kind.scalar_shape.value_or(index_vector{2, 3})));
+    }
+    std::vector<std::string> keys;
+    mapping const map = mapping_of(test::parsed(program), catalog(entries));
+    for (mapping_output const& output : map.outputs())
+        keys.push_back(output.key);
+    return keys;
+}
+
+std::vector<std::string> wanted(std::string const& container, std::string const& parameter,
+                                std::vector<model::state_kind> const& kinds) {
+    std::vector<std::string> keys{container + parameter};
+    for (model::state_kind const& kind : kinds)
+        keys.push_back(model::key_of(kind, parameter));
+    std::ranges::sort(keys);
+    return keys;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(states_of_all_trainers_follow_their_parameter) {
+    std::vector<model::state_kind> lightning = model::torch_states(), optax, dump;
+    for (model::state_kind& kind : lightning)
+        kind.prefix = "optimizer_0." + kind.prefix;
+    for (std::string const name : {"mu", "nu"})
+        optax.push_back({.prefix = "opt_state.0." + name + "."});
+    for (std::string const name : {"exp_avg", "exp_avg_sq"})
+        dump.push_back({.prefix = "optimizer/" + name + "/"});
+    for (std::string const container : {"", "model.", "app.model."})
+        for (auto const& kinds :
+             {model::torch_states(), model::megatron_states(), lightning, optax, dump})
+            BOOST_TEST_CONTEXT(container << kinds[0].prefix << kinds[0].suffix) {
+                std::string const c = container;
+                BOOST_TEST(made(c, c + "l.q, " + c + "l.k -> " + c + "l.qk, axis=0", kinds) ==
+                               wanted(c, "l.qk", kinds),
+                           boost::test_tools::per_element());
+            }
+    BOOST_TEST(made("", "l.q, l.k -> l.qk, axis=0", model::paddle_states()) ==
+                   wanted("", "l.qk", model::paddle_states()),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(keys_without_an_optimizer_are_no_state) {
+    for (std::string const key : {"model.layers.0.state.w", "opt_model.l.q", "l.q.exp", "optim",
+                                  "optimizer.state", "state"})
+        BOOST_TEST(optimizer_readings(key).empty(), key);
+    BOOST_TEST(optimizer_readings("optim.state.l.q.exp_avg").size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

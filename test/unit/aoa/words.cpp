@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(the_words_of_the_original_are_reserved) {
 }
 
 BOOST_AUTO_TEST_CASE(the_words_of_this_library_take_no_name_away) {
-    for (char const* word : {"sizes", "slice", "resize", "num_q_heads", "num_kv_heads"}) {
+    for (char const* word : {"sizes", "slice", "resize", "num_q_heads", "num_kv_heads", "fused"}) {
         BOOST_TEST(!is_reserved(word), word);
         BOOST_TEST(find_attribute_word(word) != nullptr, word);
     }

@@ -24,8 +24,8 @@ struct weights {
     }
 
     expression scales_of(expression const& made, index_vector const& block = {128, 128}) const {
-        return block_scales(made, block, data_type::f32, [&](key_id id) {
-            return scale_source{id + 10, data_type::f32, shapes[id]};
+        return block_scales(made, {block}, data_type::f32, [&](key_id id) {
+            return scale_source{id + 10, data_type::f32, shapes[id], {}};
         });
     }
 };

@@ -38,6 +38,17 @@ BOOST_AUTO_TEST_CASE(a_key_without_source_is_named_with_the_first_rank_that_want
         says(errc::unknown_key, "'c' is wanted by rank 1, but the source does not have it"));
 }
 
+BOOST_AUTO_TEST_CASE(all_keys_without_source_are_named) {
+    layout const target = layout_of({{part("d", {2}, {{0}, {2}})},
+                                     {part("c", {1}, {{0}, {1}}), part("a", {2}, {{0}, {2}})},
+                                     {part("e", {1}, {{0}, {1}})}});
+    BOOST_CHECK_EXCEPTION(by_name(two_tensors(), target), error,
+                          says(errc::unknown_key,
+                               "'c' is wanted by rank 1, but the source does not have it; 2 more "
+                               "keys are missing: 'd' (wanted by rank 0) and 'e' (wanted by rank "
+                               "2)"));
+}
+
 BOOST_AUTO_TEST_CASE(a_key_that_no_rank_holds_is_named_alone) {
     layout const target = test::listed_layout(1, {{"c", data_type::f32, {1}, shard_table(1)}});
     BOOST_CHECK_EXCEPTION(

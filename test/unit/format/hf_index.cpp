@@ -38,6 +38,39 @@ BOOST_AUTO_TEST_CASE(an_index_is_read) {
     BOOST_TEST((index.total_bytes == 12));
 }
 
+BOOST_AUTO_TEST_CASE(an_index_is_known_by_its_name_whatever_its_stem_and_variant) {
+    struct row {
+        char const* name;
+        char const* ending;
+    };
+    for (row const& one : {row{"model.safetensors.index.json", ".safetensors"},
+                           {"diffusion_pytorch_model.safetensors.index.json", ".safetensors"},
+                           {"model.safetensors.index.fp16.json", ".safetensors"},
+                           {"model.safetensors.fp16.index.json", ".safetensors"},
+                           {"model.fp16.safetensors.index.json", ".safetensors"},
+                           {"pytorch_model.bin.index.json", ".bin"},
+                           {"x.bin.index.fp16.json", ".bin"},
+                           {"model.safetensors", ""},
+                           {"model.index.json", ""},
+                           {"model.safetensors.json", ""},
+                           {"model.safetensors.index.json.bak", ""},
+                           {"._model.safetensors.index.json", ""},
+                           {"config.json", ""}})
+        BOOST_TEST(ending_in_index(one.name) == one.ending, one.name);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_compared_with_its_index) {
+    auto const index =
+        parse_hf_index(R"({"weight_map": {"a": "x", "b": "y", "c": "y"}})", "i.json");
+    auto const keys = keys_by_file(index);
+    auto const same = compare_with_index(index, keys.at("y"), {"c", "b"});
+    BOOST_TEST((same.elsewhere.empty() && same.unlisted.empty() && same.lacking.empty()));
+    auto const other = compare_with_index(index, keys.at("y"), {"d", "c", "a"});
+    BOOST_TEST((other.elsewhere == std::set<std::string, std::less<>>{"a"}));
+    BOOST_TEST((other.unlisted == std::vector<std::string>{"d"}));
+    BOOST_TEST(other.lacking == "b");
+}
+
 BOOST_AUTO_TEST_CASE(metadata_need_not_be_there_nor_be_a_whole_number) {
     for (char const* const text : {R"({"weight_map": {}})", R"({"metadata": {}, "weight_map": {}})",
                                    R"({"metadata": null, "weight_map": {}})",
@@ -91,6 +124,19 @@ BOOST_AUTO_TEST_CASE(a_tensor_beyond_the_limit_stands_alone) {
     BOOST_TEST((split({1, 11, 0, 3}, 10) == groups{{0}, {1}, {2, 3}}));
     BOOST_TEST((split({11, 12}, 10) == groups{{0}, {1}}));
     BOOST_TEST((split({1, 1}, 0) == groups{{0}, {1}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_config_says_of_the_model_and_of_its_text_part_whether_they_are_tied) {
+    using flags = std::vector<tie_flag>;
+    BOOST_TEST((tie_flags_in(R"({"tie_word_embeddings" : true})") == flags{{25, true}}));
+    BOOST_TEST((tie_flags_in(R"({"text_config":{"tie_word_embeddings":false,"a":{}},)"
+                             R"("tie_word_embeddings":true})") == flags{{38, false}, {74, true}}));
+    for (char const* const text :
+         {"", "{}", R"({"a":"tie_word_embeddings","b":true})", R"({"tie_word_embeddings":null})",
+          R"({"tie_word_embeddings":"true"})", R"({"vision_config":{"tie_word_embeddings":true}})",
+          R"({"text_config":[{"tie_word_embeddings":true}]})", R"({"tie_word_embeddings":true)",
+          R"({"tie_word_embeddings":[true]})", R"([{"tie_word_embeddings":true}])"})
+        BOOST_TEST((tie_flags_in(text) == flags{}), text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

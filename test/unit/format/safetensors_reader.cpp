@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(messages_name_the_file_the_tensor_and_both_numbers) {
         "8 [TensorInvalidInfo]");
     BOOST_TEST(message(with_header(" {}", 0)) ==
                "a.safetensors: the header does not begin with '{', which only the compatible mode "
-               "accepts [NotStrict]");
+               "(--compatible) accepts [NotStrict]");
     BOOST_TEST(message(with_header("{\"a\xFF\":1}", 0)) ==
                "a.safetensors: byte 3 of the header is not UTF-8 [InvalidHeader]");
 }

@@ -146,6 +146,29 @@ BOOST_AUTO_TEST_CASE(members_lie_apart_and_before_the_directory) {
     BOOST_TEST(refusal(apart.text()).find("byte 3: the member 'b'") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_counted_is_what_lies_there) {
+    archive const two{{"a", "1"}, {"b", "2"}};
+    for (std::size_t count = 0; count < 2; ++count) {
+        archive few = two;
+        few.count = count;
+        BOOST_TEST(refusal(few.text()).find("counts " + std::to_string(count) + " member") !=
+                   std::string::npos);
+    }
+    BOOST_TEST(refusal(archive{{"a", "1"}, {"a", "2"}}.text()).find("has the member 'a' twice") !=
+               std::string::npos);
+    for (bool const loses_first : {true, false}) {
+        archive lost = two;
+        lost.count = 1;
+        lost.directory = two.directory.substr(loses_first ? 47 : 0, 47);
+        BOOST_TEST(refusal(lost.text()).find("begins here that the directory does not list") !=
+                   std::string::npos);
+    }
+    archive renamed = two;
+    renamed.directory.back() = 'c';
+    BOOST_TEST(refusal(renamed.text()) ==
+               "z: byte 35: the member 'c' has another name where it lies");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_cut_off_is_refused) {
     std::string const text = archive{{"a", "12345"}, {"b", "6"}}.text();
     for (std::size_t bytes = 0; bytes < text.size(); ++bytes)

@@ -224,6 +224,44 @@ BOOST_AUTO_TEST_CASE(a_format_is_known_by_its_name_and_some_by_their_files) {
                                                 "huggingface, megatron_torch_dist, "));
 }
 
+BOOST_AUTO_TEST_CASE(what_could_not_be_read_again_is_refused_by_name) {
+    struct row {
+        std::string_view format;
+        std::string key;
+        data_type dtype;
+        index_vector shape;
+        std::string text; ///< of the error; none where it is written
+    };
+    using enum data_type;
+    index_t const huge = index_t{1} << 62;
+    row const rows[] = {
+        {"torch_dcp", std::string(4096, 'x'), f32, {1}, ""},
+        {"torch_dcp", std::string(4097, 'x'), f32, {1}, "has 4097 bytes, and torch_dcp has names"},
+        {"paddle_flex", std::string(4097, 'x'), f32, {1}, "of at most 4096; rename it"},
+        {"torch_save", std::string(65537, 'x'), f32, {1}, "of at most 65536; rename it"},
+        {"npz", std::string(65531, 'x'), f32, {1}, ""},
+        {"npz", std::string(65532, 'x'), f32, {1}, "of at most 65531; rename it"},
+        {"npz", "zero\0x"s, f32, {1}, "\"zero\\u0000x\": the name has a zero byte"},
+        {"torch_save", "zero\0x"s, f32, {1}, ""},
+        {"torch_save", "\xed\xa0\x80", f32, {1}, "is not UTF-8"},
+        {"safetensors", "w", f4, {3, 2}, ""},
+        {"safetensors", "w", f4, {2, 3}, "\"w\": elements of float4_e2m1 are stored in pairs"},
+        {"sharded_safetensors", "w", f4, {4, 1}, "has 1 element of [4, 1] here"},
+        {"huggingface", "w", f6_e2m3, {4}, "are not loaded by the library of huggingface"},
+        {"sharded_safetensors", "w", f6_e2m3, {4}, ""},
+        {"npz", "w", f32, {0, huge}, "so large that NumPy does not load it"},
+        {"npy", "w", u8, {0, huge}, ""},
+        {"safetensors", "w", f32, {0, huge}, ""},
+    };
+    for (row const& one : rows)
+        BOOST_TEST_CONTEXT(one.format << ", " << one.text)
+    if (one.text.empty())
+        BOOST_CHECK_NO_THROW(check_limits(one.format, one.key, one.dtype, one.shape));
+    else
+        BOOST_CHECK_EXCEPTION(check_limits(one.format, one.key, one.dtype, one.shape), error,
+                              mentions(errc::unsupported, one.text));
+}
+
 BOOST_AUTO_TEST_CASE(names_of_data_types_are_those_of_torch) {
     BOOST_TEST(torch_name(data_type::boolean, "w") == "bool");
     BOOST_TEST(torch_name(data_type::bf16, "w") == "bfloat16");

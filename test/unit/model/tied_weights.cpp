@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_program_defines_an_alias_like_its_tensor_and_relates_them
     tie(program, {{"embed", "head"}});
     BOOST_TEST((program.find("head")->value == program.find("embed")->value));
     BOOST_TEST(
-        (program.relations() == std::vector<relation>{{relation::kind::alias, "embed", "head"}}));
+        (program.relations() == std::vector<relation>{{relation::kind::tie, "embed", "head"}}));
     BOOST_CHECK_EXCEPTION(
         tie(program, {{"x", "y"}}), error,
         test::says(errc::unknown_key, "'y' is tied to 'x', which the program does not define"));

@@ -175,6 +175,16 @@ BOOST_AUTO_TEST_CASE(what_a_save_that_stays_needs_stays) {
     goes({save_of("a", 1), damaged, save_of("c", 3)}, {.last = 1}, {});
 }
 
+BOOST_AUTO_TEST_CASE(the_base_of_a_save_in_progress_stays_with_those_that_it_needs) {
+    std::vector<found_save> saves{save_of("a", 1), save_of("b", 2, {}, {"id of a"}),
+                                  save_of("c", 3), save_of("d", 4)};
+    goes(saves, {.last = 1}, {"a", "b", "c"});
+    saves[1].is_in_use = true;
+    goes(saves, {.last = 1}, {"c"});
+    BOOST_TEST(why_of(saves, {.last = 1}, 1) == "a save in progress is a delta of it");
+    BOOST_TEST(why_of(saves, {.last = 1}, 0) == "'b' needs it");
+}
+
 BOOST_AUTO_TEST_CASE(what_has_files_of_others_in_it_stays) {
     found_save mixed = save_of("a", 1);
     mixed.stranger = "optimizer.pt";

@@ -116,8 +116,10 @@ private:
             if (one.code == "shadowed" || one.code == "replaced")
                 shadowed.insert(one.key);
         for (destruction const& one : result_.losses) {
-            std::string_view const parameter = parameter_of(one.what.key, suffixes);
-            bool const follows = parameter.size() < one.what.key.size() && keys.contains(parameter);
+            bool const follows = any_parameter(
+                one.what.key, suffixes, [&](std::string_view parameter, state_suffix const&) {
+                    return keys.contains(parameter);
+                });
             if (follows || one.what.what == loss::kind::removed ||
                 shadowed.contains(one.what.key) ||
                 finder.is_dropped(one.what, usages[one.what.source]))

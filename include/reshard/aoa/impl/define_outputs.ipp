@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/define_outputs.hpp>
 
-#include <reshard/aoa/macro/make_key_pattern.hpp>
+#include <reshard/aoa/impl/missing_makers.ipp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/cast.hpp>
 
@@ -19,42 +19,6 @@
 #include <vector>
 
 namespace reshard::aoa::detail {
-
-RESHARD_DECL missing_makers::missing_makers(program const& code) : code_(code) {
-    for (statement const& one : code.unmatched())
-        for (name const& made : code.right(one))
-            if (made.kind == name::kind_type::pattern)
-                add(one, made);
-}
-
-RESHARD_DECL std::string missing_makers::advice(std::string_view parameter) {
-    statement const* maker = nullptr;
-    if (searches_left_-- > 0)
-        index_.for_each_match(parameter, [&](std::size_t pattern, auto const&) {
-            maker = &code_.unmatched()[makers_[pattern]];
-            return false;
-        });
-    if (maker)
-        return "the statement at " + place_text(code_, maker->where) +
-               " would make it, and its placeholders match nothing";
-    std::string const add = "write  _ -> " + quoted_name(parameter) + "  if it has no source";
-    std::size_t const count = code_.unmatched().size();
-    if (count == 0)
-        return add;
-    return "the placeholders of " + std::to_string(count) +
-           (count == 1 ? " statement" : " statements") + " match nothing, the first at " +
-           place_text(code_, code_.unmatched().front().where) + "; or " + add;
-}
-
-RESHARD_DECL void missing_makers::add(statement const& one, name const& made) {
-    try {
-        index_.add(make_key_pattern(code_.pattern(made),
-                                    [](segment const&) { return std::optional<std::size_t>(); }));
-        makers_.push_back(static_cast<std::size_t>(&one - code_.unmatched().data()));
-    } catch (statement_error const&) {
-        return; // numbers that touch: no key can be told to be that name
-    }
-}
 
 /// Says what each output of a program is, from what its names are in the end.
 class output_definer {
@@ -90,9 +54,12 @@ private:
             step();
             return true;
         } catch (error const& problem) {
-            binding const* const made = in_.names.find(key);
-            binding const* const bound =
-                made ? made : in_.names.find(parameter_of(key, in_.suffixes));
+            binding const* bound = in_.names.find(key);
+            if (!bound)
+                any_parameter(key, in_.suffixes,
+                              [&](std::string_view parameter, state_suffix const&) {
+                                  return (bound = in_.names.find(parameter)) != nullptr;
+                              });
             in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
                                         key, problem.what(), bound ? bound->where : text_span{},
                                         bound ? bound->origin : 0});
@@ -106,14 +73,31 @@ private:
             fail(errc::limit_exceeded, in_.pieces.refusal());
     }
 
+    /// A parameter, and which state of it a key is.
+    struct state_of_parameter {
+        std::string parameter;
+        state_suffix const* state;
+    };
+
     /// The parameter that a key is the state of, if the program makes it or the other side has it.
-    state_suffix const* followed(std::string_view key) const {
-        state_suffix const* const state = state_suffix_of(key, in_.suffixes);
-        if (!state || is_made(key))
-            return nullptr;
-        std::string_view const parameter = parameter_of(key, in_.suffixes);
-        bool const known = is_made(parameter) || (in_.target && in_.target->find(parameter));
-        return known ? state : nullptr;
+    std::optional<state_of_parameter> followed(std::string_view key) const {
+        std::optional<state_of_parameter> found;
+        if (!is_made(key))
+            any_parameter(key, in_.suffixes,
+                          [&](std::string_view parameter, state_suffix const& state) {
+                              if (is_made(parameter) ? follows(parameter, state)
+                                                     : in_.target && in_.target->find(parameter))
+                                  found = {std::string(parameter), &state};
+                              return found.has_value();
+                          });
+        return found;
+    }
+
+    /// Whether what is made has that state; of state that was told, an error says what it lacks.
+    bool follows(std::string_view parameter, state_suffix const& state) const {
+        binding const& bound = *in_.names.find(parameter);
+        return !state.is_found || bound.value == binding::none ||
+               has_state(in_.source, in_.names.value(bound.value), state) != false;
     }
 
     bool is_made(std::string_view key) const {
@@ -122,8 +106,9 @@ private:
     }
 
     void define_target(catalog_entry const& wanted) {
-        state_suffix const* const state = followed(wanted.key);
-        std::string_view const base = state ? parameter_of(wanted.key, in_.suffixes) : wanted.key;
+        auto const of = followed(wanted.key);
+        state_suffix const* const state = of ? of->state : nullptr;
+        std::string const base = of ? of->parameter : wanted.key;
         binding* const bound = in_.names.find(base);
         if (bound)
             bound->is_wanted = true;
@@ -163,9 +148,12 @@ private:
         binding const* const bound = in_.names.find(parameter);
         if (bound && bound->is_removed)
             fail(errc::unknown_key, "the target wants '", key, "', and the program removes it");
-        if (is_removed(parameter_of(key, in_.suffixes)))
-            fail(errc::unknown_key, "the target wants '", key, "', and the program removes '",
-                 parameter_of(key, in_.suffixes), "', whose state it is");
+        any_parameter(key, in_.suffixes, [&](std::string_view of, state_suffix const&) {
+            if (is_removed(of))
+                fail(errc::unknown_key, "the target wants '", key, "', and the program removes '",
+                     of, "', whose state it is");
+            return false;
+        });
         if (id == source_names::none) {
             if (!makers_)
                 makers_.emplace(in_.code);
@@ -234,15 +222,19 @@ private:
         in_.result.map.relate({what, std::string(parameter), key, state.block});
     }
 
+    /// Whether a statement reads, makes or removes a tensor of that name.
+    bool is_used(std::string_view key) const {
+        binding const* const bound = in_.names.find(key);
+        return bound && (bound->source_value != binding::none || bound->value != binding::none ||
+                         bound->is_removed);
+    }
+
     /// Whether a key of the source is left over under its own name.
     bool is_exported(std::string_view key) const {
-        std::string_view const parameter = parameter_of(key, in_.suffixes);
-        auto const is_used = [&](std::string_view name) {
-            binding const* const bound = in_.names.find(name);
-            return bound && (bound->source_value != binding::none ||
-                             bound->value != binding::none || bound->is_removed);
-        };
-        return !is_used(key) && !is_used(parameter);
+        return !is_used(key) &&
+               !any_parameter(key, in_.suffixes, [&](std::string_view of, state_suffix const&) {
+                   return is_used(of);
+               });
     }
 
     /// The first key of each value that is left over: of tied weights the one that has the state.
@@ -272,13 +264,78 @@ private:
         if (first_names_.at(*in_.names.identity(one.id)) != key)
             return;
         for (state_suffix const& each_suffix : in_.suffixes)
-            guarded(key, [&] {
-                auto const has = has_state(in_.source, value, each_suffix);
-                if (!has)
-                    fail_without_state(in_.source, value, each_suffix, key + each_suffix.suffix);
-                if (*has)
-                    keys.push_back(key + each_suffix.suffix);
-            });
+            guarded(key, [&] { add_state(key, value, each_suffix, keys); });
+    }
+
+    /// Adds a state of what a statement has made, under the key that it has from now on.
+    void add_state(std::string const& parameter, bound_value const& value,
+                   state_suffix const& state, std::vector<std::string>& keys) {
+        auto const has = has_state(in_.source, value, state);
+        if (has == false || (state.is_found && is_named(value, state)))
+            return;
+        std::string const key = new_key(parameter, state);
+        if (!has)
+            fail_without_state(in_.source, value, state, key);
+        if (states_.try_emplace(key, state_of_parameter{parameter, &state}).second)
+            keys.push_back(key);
+    }
+
+    /// Whether a statement names that state of anything that a value is made of: it follows no
+    /// parameter then.
+    bool is_named(bound_value const& value, state_suffix const& state) const {
+        bool is_any = false;
+        value.for_each_source([&](key_id from) {
+            is_any |= is_used(in_.source.state_key(in_.source.parameter(from), state));
+        });
+        return is_any;
+    }
+
+    /// The key of a state of what a statement has made.
+    std::string new_key(std::string const& parameter, state_suffix state) {
+        state.container = made_container(state);
+        std::string const key = key_of_state(parameter, state);
+        state.container.clear();
+        return key.empty() ? key_of_state(parameter, state) : key;
+    }
+
+    /// What parameters begin with from now on, and their states have not inside: as most of them
+    /// do, those included that no statement names.
+    std::string const& made_container(state_suffix const& state) {
+        auto const same = [&](state_suffix const& one) {
+            return one.prefix == state.prefix && one.suffix == state.suffix;
+        };
+        std::string const& old = std::ranges::find_if(in_.suffixes, same)->container;
+        auto const [known, is_new] = containers_.try_emplace(old);
+        if (!is_new || old.empty())
+            return known->second;
+        std::map<std::string_view, std::size_t> votes;
+        for (catalog_entry const& entry : in_.source.tensors())
+            votes[old] += entry.key.starts_with(old) && !is_used(entry.key);
+        for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
+            if (binding const& bound = in_.names[name{name::kind_type::text, false, id, {}}];
+                bound.value != binding::none && bound.uses == 0)
+                if (auto const found = container_of(id, old); found)
+                    ++votes[*found];
+        return known->second = std::ranges::max_element(votes, {}, [](auto const& one) {
+                                   return one.second;
+                               })->first;
+    }
+
+    /// What a new key has in place of the container of its first source: the container itself, or
+    /// what is before the same name; nothing for sources that are not in the container.
+    std::optional<std::string_view> container_of(std::uint32_t id, std::string const& old) const {
+        name const one{name::kind_type::text, false, id, {}};
+        std::string_view const key = in_.code.text(one);
+        std::string_view from =
+            in_.source.parameter(in_.names.value(in_.names[one].value).first_source());
+        if (!from.starts_with(old))
+            return std::nullopt;
+        from.remove_prefix(old.size());
+        std::string_view const before =
+            key.substr(0, key.size() - std::min(key.size(), from.size()));
+        if (key.ends_with(from) && !before.starts_with(old))
+            return before;
+        return key.starts_with(old) ? std::string_view(old) : std::string_view();
     }
 
     void define_export(std::string const& key) {
@@ -287,19 +344,22 @@ private:
             return;
         if (bound && bound->value != binding::none && bound->uses == 0)
             return in_.result.map.define(key, real(key, in_.names.value(bound->value)));
-        std::string_view const base = parameter_of(key, in_.suffixes);
-        state_suffix const* const state = followed(key);
-        binding const* const parameter = state ? in_.names.find(base) : nullptr;
-        if (!parameter || parameter->value == binding::none || parameter->uses > 0)
+        auto const state = states_.find(key);
+        binding const* const parameter = state != states_.end() && !is_made(key)
+                                             ? in_.names.find(state->second.parameter)
+                                             : nullptr;
+        if (!parameter)
             return in_.result.map.define(key, in_.result.map.source(in_.source.find(key)));
-        in_.result.map.define(key,
-                              state_of(in_.source, in_.names.value(parameter->value), *state, key));
-        relate(base, key, *state);
+        in_.result.map.define(key, state_of(in_.source, in_.names.value(parameter->value),
+                                            *state->second.state, key));
+        relate(state->second.parameter, key, *state->second.state);
     }
 
     lower_context& in_;
     std::optional<missing_makers> makers_; ///< made when the first key is missing
     std::map<value_identity, std::string_view> first_names_;
+    std::map<std::string, state_of_parameter> states_; ///< of what is left over, by their keys
+    std::map<std::string, std::string> containers_;    ///< new ones by old ones
 };
 
 RESHARD_DECL void define_outputs(lower_context& context) {

@@ -200,9 +200,11 @@ inline void apply_macros(macro_context& context, std::vector<statement>& stateme
 RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
                                   catalog const* target, expand_options const& options) {
     expansion result{written, {}};
-    result.code.set_state_suffixes(options.state_suffixes);
+    expand_options known = options;
+    known.state_suffixes = detail::with_conventions(options.state_suffixes, source, target);
+    result.code.set_state_suffixes(known.state_suffixes);
     macro_context context{result.code, options.reverse ? target : &source,
-                          options.reverse ? &source : target, options, result.findings};
+                          options.reverse ? &source : target, known, result.findings};
     std::vector<statement> statements = written.statements();
     detail::warn_of_joined(context, statements);
     try {

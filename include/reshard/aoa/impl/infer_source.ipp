@@ -10,6 +10,8 @@
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/aoa/version_table.hpp>
+#include <reshard/expr/block_scales.hpp>
+#include <reshard/expr/check.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -234,12 +236,31 @@ private:
         if (!made_.is_stand_in(facts.like))
             add(key, *facts.dtype, *facts.shape);
         std::string const like(made_.parameter(facts.like));
-        for (state_suffix const& each : made_.suffixes())
-            if (key_id const id = made_.find(like + each.suffix); id != source_names::none) {
-                catalog_entry const& state = made_.entry(id);
-                add(key + each.suffix, state.dtype,
-                    each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
-            }
+        for (state_suffix const& each : made_.suffixes()) {
+            key_id const id = made_.find(key_of_state(like, each));
+            std::string const called = key_of_state(key, each);
+            if (id == source_names::none || called.empty())
+                continue;
+            catalog_entry const& state = made_.entry(id);
+            add(called, state.dtype,
+                each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
+        }
+        for (scale_pattern const& pattern : patterns_)
+            add_scales(pattern, key, *facts.shape, like);
+    }
+
+    /// The scales that a pattern names, if what the tensor becomes has some.
+    void add_scales(scale_pattern const& pattern, std::string const& key, index_vector const& shape,
+                    std::string const& like) {
+        auto const own = pattern.scales_of(key), made = pattern.scales_of(like);
+        key_id const tensor = made_.find(like);
+        key_id const scales = made ? made_.find(*made) : source_names::none;
+        if (!own || tensor == source_names::none || scales == source_names::none)
+            return;
+        catalog_entry const& entry = made_.entry(scales);
+        auto const form = form_of_scales(made_.entry(tensor), entry, pattern.facts());
+        if (form && form->ndim() == shape.size())
+            add(*own, entry.dtype, scale_counts(shape, *form));
     }
 
     /// How many blocks there are along each axis; the shape itself where there are none.
@@ -257,17 +278,27 @@ private:
 
     /// Whether a tensor of the target is one of the source, and no statement reads it.
     bool is_untouched(std::string_view key) const {
-        for (std::string_view const one : {key, parameter_of(key, made_.suffixes())}) {
+        auto const is_made = [&](std::string_view one) {
             auto const id = code_.find(one);
-            if (id && (versions_.last(*id) != none || versions_.added_by(*id) != none))
-                return false;
-        }
-        return true;
+            return id && (versions_.last(*id) != none || versions_.added_by(*id) != none);
+        };
+        auto const is_scaled = [&](scale_pattern const& pattern) {
+            auto const tensor = pattern.tensor_of(key);
+            auto const id = tensor ? code_.find(*tensor) : std::nullopt;
+            return id && versions_.last(*id) != none;
+        };
+        return !is_made(key) &&
+               !any_parameter(key, made_.suffixes(),
+                              [&](std::string_view parameter, state_suffix const&) {
+                                  return is_made(parameter);
+                              }) &&
+               std::ranges::none_of(patterns_, is_scaled);
     }
 
     inference& result_;
     program const& code_;
     source_names const& made_;
+    std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
     version_table versions_;
     std::vector<open_facts> facts_;
     std::vector<statement const*> lost_by_; ///< by value: what loses its type or its shape

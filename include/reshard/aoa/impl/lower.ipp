@@ -8,6 +8,9 @@
 #include <reshard/aoa/define_outputs.hpp>
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/impl/follow_scales.ipp>
+#include <reshard/aoa/impl/fused_values.ipp>
+#include <reshard/aoa/impl/left_states.ipp>
 #include <reshard/aoa/impl/run_statements.ipp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/expr/fused_outputs.hpp>
@@ -118,61 +121,8 @@ RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, at
                     "which the source does not have" + context.names.near(first));
     relate_equal(context, key, first, by);
     for (state_suffix const& state : context.suffixes)
-        relate_equal(context, key + state.suffix, first + state.suffix, by);
-}
-
-/// How a tensor of so many axes is interleaved that a statement has made.
-inline fused_tensor fused_of(lower_context const& context, statement const& one, std::size_t ndim) {
-    origin const& made = context.code.origin(one.origin);
-    attribute const* const found = find_attribute(context.code.attributes(one), "axis");
-    index_t const axis = std::get<index_t>(found->value);
-    return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks, made.attributes};
-}
-
-/// The same statement of tensors that stand for its operands: what is known of its results.
-///
-/// \pre the statement has been carried out, and all operands are fused
-inline mapping with_stand_ins(lower_context const& context, statement const& one,
-                              std::vector<std::uint32_t> const& operands) {
-    mapping alike;
-    layout known;
-    std::vector<expression> tensors;
-    for (std::uint32_t const id : operands) {
-        bound_value const& value = context.names.value(id);
-        std::string const key = std::to_string(tensors.size());
-        tensors.push_back(alike.source(key, value.tensor.shape, value.tensor.dtype));
-        known.fused.emplace(key, context.fused[value.fused]);
-    }
-    std::vector<expression const*> values;
-    for (expression const& tensor : tensors)
-        values.push_back(&tensor);
-    auto made = operation(std::move(values), {}, one.right).run(context.code.attributes(one));
-    for (std::size_t i = 0; i < made.size(); ++i)
-        alike.define(std::to_string(i), std::move(made[i]));
-    carry_fused(alike, known);
-    return alike;
-}
-
-RESHARD_DECL void note_fused(lower_context& context, statement const& one,
-                             std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& made) {
-    if (made.size() == 1 && context.code.origin(one.origin).blocks > 0) {
-        made[0].fused = static_cast<std::uint32_t>(context.fused.size());
-        context.fused.push_back(fused_of(context, one, made[0].tensor.ndim()));
-        return;
-    }
-    bool const are_fused = std::ranges::all_of(operands, [&](std::uint32_t id) {
-        return context.names.value(id).fused != bound_value::not_fused;
-    });
-    if (!are_fused || find_attribute(context.code.attributes(one), "reshape"))
-        return;
-    mapping const alike = with_stand_ins(context, one, operands);
-    for (std::size_t i = 0; i < made.size(); ++i)
-        if (auto const found = alike.fused().find(std::to_string(i));
-            found != alike.fused().end()) {
-            made[i].fused = static_cast<std::uint32_t>(context.fused.size());
-            context.fused.push_back(found->second);
-        }
+        relate_equal(context, context.source.state_key(key, state),
+                     context.source.state_key(first, state), by);
 }
 
 RESHARD_DECL void declare_fused(lower_context& context) {
@@ -229,91 +179,6 @@ RESHARD_DECL void warn_plain_concats(lower_context& context) {
     }
 }
 
-/// Names of tensors of which a program makes something else, to be found in other names.
-class used_names {
-public:
-    explicit used_names(lower_context& context) {
-        for (std::uint32_t id = 0; id < context.code.text_count(); ++id) {
-            name const one{name::kind_type::text, false, id, {}};
-            std::string_view const key = context.code.text(one);
-            if (context.names[one].source_value == binding::none || is_kept(context, key))
-                continue;
-            keys_.insert(key);
-            firsts_.insert(key.substr(0, key.find('.')));
-        }
-    }
-
-    bool empty() const { return keys_.empty(); }
-
-    /// The one that is in a longer name, between dots; empty where there is none.
-    std::string_view inside(std::string_view longer) const {
-        for (std::string_view rest = longer;;) {
-            std::size_t const dot = rest.find('.'); // may be the first character
-            if (firsts_.contains(rest.substr(0, dot)))
-                if (auto const found = at_beginning(rest, longer.size()); !found.empty())
-                    return found;
-            if (dot == rest.npos)
-                return {};
-            rest.remove_prefix(dot + 1);
-        }
-    }
-
-private:
-    /// The one that `rest` begins with, up to a dot or its end, and that is shorter than `size`.
-    std::string_view at_beginning(std::string_view rest, std::size_t size) const {
-        for (std::size_t end = 0; end < rest.size();) {
-            end = std::min(rest.find('.', end + 1), rest.size());
-            if (end < size && keys_.contains(rest.substr(0, end)))
-                return rest.substr(0, end);
-        }
-        return {};
-    }
-
-    /// Whether a tensor of the source is there under its own name, at most in another data type.
-    static bool is_kept(lower_context& context, std::string_view key) {
-        mapping_output const* const output = context.result.map.find(key);
-        return output && output->value.pieces.size() == 1 &&
-               output->value.pieces[0].order == permutation::identity(output->value.ndim()) &&
-               output->value.pieces.source(0) == context.source.find(key);
-    }
-
-    std::unordered_set<std::string_view> keys_;
-    std::unordered_set<std::string_view> firsts_; ///< what they begin with, up to a dot
-};
-
-RESHARD_DECL void warn_left_states(lower_context& context) {
-    used_names const used(context);
-    if (used.empty())
-        return;
-    std::string first;
-    std::string_view parameter;
-    std::size_t count = 0;
-    for (mapping_output const& output : context.result.map.outputs()) {
-        binding const* const bound = context.names.find(output.key);
-        bool const passes = !output.added && is_source_box(output.value) &&
-                            (!bound || bound->value == binding::none) &&
-                            output.value.pieces.source(0) == context.source.find(output.key);
-        std::string_view const found = passes ? used.inside(output.key) : std::string_view();
-        if (!found.empty() && count++ == 0) {
-            first = output.key;
-            parameter = found;
-        }
-    }
-    if (count > 0)
-        context.result.findings.push_back(
-            {severity::warning,
-             "left_state",
-             first,
-             words(count == 1 ? "a key keeps its name" : words(count, " keys keep their names"),
-                   ", the first '", first, "', and the program makes something else of '",
-                   parameter,
-                   "': if they are its optimizer state, they do not follow it; write "
-                   "statements for them too, or remove them:  ",
-                   first, " -> _"),
-             {},
-             0});
-}
-
 RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered) {
     using bytes = std::pair<std::uint32_t, std::uint32_t>;
     std::vector<finding> findings;
@@ -335,15 +200,37 @@ RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered) {
     return findings;
 }
 
+/// The first error, and which other keys of the target are missing as its key is.
+inline std::string described_error(program const& code, std::vector<finding> const& findings) {
+    constexpr std::size_t most = 16;
+    finding const& first = *first_error_of(findings);
+    auto const is_missing = [](finding const& one) {
+        return one.level == severity::error && one.code == reshard::name(errc::unknown_key) &&
+               one.where.first == one.where.last && !one.key.empty();
+    };
+    std::vector<std::string> others;
+    std::size_t count = 0;
+    for (finding const& one : findings)
+        if (is_missing(first) && is_missing(one) && one.key != first.key && count++ < most)
+            others.push_back("'" + one.key + "'");
+    return describe(code, first) +
+           (count == 0 ? "" : "; the same holds for " + listed(others, count));
+}
+
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
 
 RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
                                 catalog const* target, lower_options const& options) {
-    detail::lower_context context(expanded, source, target, options);
+    auto const patterns = detail::scale_patterns(expanded);
+    program const named =
+        patterns.empty() ? program() : detail::with_scale_names(expanded, patterns);
+    detail::lower_context context(patterns.empty() ? expanded : named, source, target, options);
     detail::run_statements(context);
+    detail::follow_scales(context, patterns);
     detail::define_outputs(context);
+    detail::relate_scales(context, patterns);
     context.warn_replaced();
     detail::relate_copies(context);
     detail::declare_fused(context);
@@ -359,7 +246,7 @@ RESHARD_DECL mapping lower(program const& expanded, catalog const& source, catal
                            lower_options const& options) {
     lowering result = lower_all(expanded, source, target, options);
     if (result.first_error)
-        fail(*result.first_error, describe(expanded, *first_error_of(result.findings)));
+        fail(*result.first_error, detail::described_error(expanded, result.findings));
     return std::move(result.map);
 }
 
@@ -376,7 +263,7 @@ with_findings(program written,
         expansion const expanded = expand(written, source, target);
         lowering lowered = lower_all(expanded.code, source, target);
         if (lowered.first_error)
-            fail(*lowered.first_error, describe(expanded.code, *first_error_of(lowered.findings)));
+            fail(*lowered.first_error, detail::described_error(expanded.code, lowered.findings));
         for (finding const& one : expanded.findings)
             tell(expanded.code, one);
         for (finding const& one : lowered.findings)

@@ -191,8 +191,8 @@ RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view k
         throw statement_error{errc::unknown_key, words("'", key, "' ", why), one.where,
                               std::string(key)};
     };
-    if (source_.is_state(key))
-        refuse(words("is the state of '", parameter_of(key, source_.suffixes()),
+    if (std::string const parameter = source_.told_parameter(key); !parameter.empty())
+        refuse(words("is the state of '", parameter,
                      "'; statements name parameters, and their state follows"));
     key_id id = source(one);
     if (id == source_names::none)
@@ -245,12 +245,14 @@ RESHARD_DECL void lower_context::check_bindable(name const& one) const {
     if (one.kind != name::kind_type::text || !target)
         return;
     std::string_view const key = code.text(one);
-    std::string_view const parameter = parameter_of(key, suffixes);
-    if (parameter.size() < key.size() && target->find(parameter))
-        throw statement_error{errc::unknown_key,
-                              words("'", key, "' is the state of '", parameter,
-                                    "'; statements name parameters, and their state follows"),
-                              one.where, std::string(key)};
+    any_parameter(key, suffixes, [&](std::string_view parameter, state_suffix const& state) {
+        if (!state.is_found && target->find(parameter))
+            throw statement_error{errc::unknown_key,
+                                  words("'", key, "' is the state of '", parameter,
+                                        "'; statements name parameters, and their state follows"),
+                                  one.where, std::string(key)};
+        return false;
+    });
 }
 
 RESHARD_DECL void lower_context::warn_overwritten(statement const& one, name const& bound_again) {
@@ -299,7 +301,7 @@ RESHARD_DECL index_vector const* lower_context::wanted_shape(std::string_view ke
         return &wanted->shape;
     for (state_suffix const& each_suffix : suffixes)
         if (each_suffix.is_alike())
-            if (auto const* state = target->find(std::string(key) + each_suffix.suffix))
+            if (auto const* state = target->find(key_of_state(key, each_suffix)))
                 return &state->shape;
     return nullptr;
 }

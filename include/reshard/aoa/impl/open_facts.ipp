@@ -143,8 +143,13 @@ private:
         std::size_t const axis = axis_in(*whole.shape);
         index_t rest = (*whole.shape)[axis], open = 0;
         std::vector<std::optional<index_t>> extents;
-        for (open_facts const& operand : left) {
-            extents.push_back(operand.shape ? std::optional(extent(operand, axis)) : std::nullopt);
+        attribute const* const sizes = find_attribute(list_, "sizes");
+        auto const said = sizes ? parse_list(*sizes) : std::vector<index_t>();
+        for (std::size_t k = 0; k < left.size(); ++k) {
+            open_facts const& operand = left[k];
+            extents.push_back(operand.shape     ? std::optional(extent(operand, axis))
+                              : k < said.size() ? std::optional(said[k])
+                                                : std::nullopt);
             rest -= extents.back().value_or(0);
             open += !extents.back();
         }

@@ -253,13 +253,15 @@ RESHARD_DECL void operation::join(std::vector<attribute> const& list, std::size_
     auto const about = [&] { return is_concat_ ? result_name(0) : operand_name(0); };
     at(one, is_concat_ ? "concat into" : "split of", about, [&] {
         std::size_t const axis = axis_in(one, *values_[0]);
+        attribute const* const sizes = find_attribute(list, "sizes");
         if (is_concat_) {
             check_pieces();
+            if (sizes)
+                check_extents(*sizes, axis);
             return become(
                 concat(values_, axis, [&](std::size_t k) { return "'" + operand_name(k) + "'"; }));
         }
-        attribute const* const sizes = find_attribute(list, "sizes");
-        become(sizes ? split(*values_[0], axis, sized(*sizes), limit_)
+        become(sizes ? split(*values_[0], axis, sized(*sizes, result_count_), limit_)
                      : split(*values_[0], axis, result_count_, limit_));
     });
     made_results_ = true;
@@ -297,20 +299,35 @@ RESHARD_DECL void operation::become(expression made) {
     become(std::move(one));
 }
 
-RESHARD_DECL std::vector<index_t> operation::sized(attribute const& sizes) const {
+RESHARD_DECL std::vector<index_t> operation::sized(attribute const& sizes,
+                                                   std::size_t count) const {
     auto const numbers = parse_list(sizes);
-    if (numbers.size() != result_count_)
+    if (numbers.size() != count)
         throw statement_error{errc::shape_mismatch,
                               words(numbers.size() == 1 ? "there is " : "there are ",
                                     counted(numbers.size(), "size"), " for ",
-                                    counted(result_count_, "tensor")),
+                                    counted(count, "tensor")),
                               sizes.where};
     return numbers;
 }
 
+RESHARD_DECL void operation::check_extents(attribute const& sizes, std::size_t axis) const {
+    auto const numbers = sized(sizes, values_.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        index_vector const& shape = values_[i]->shape;
+        if (axis < shape.size() && shape[axis] != numbers[i])
+            throw statement_error{errc::shape_mismatch,
+                                  words("'", operand_name(i), "' has the extent ", shape[axis],
+                                        " along axis ", axis, ", and its size is to be ",
+                                        numbers[i]),
+                                  sizes.where};
+    }
+}
+
 RESHARD_DECL void operation::check_sizes(std::vector<attribute> const& list, std::size_t i) const {
-    if (result_count_ == 1)
-        throw statement_error{errc::syntax, "'sizes' is only allowed in a split", list[i].where};
+    if (result_count_ == 1 && !is_concat_)
+        throw statement_error{errc::syntax, "'sizes' is only allowed in a split or a concat",
+                              list[i].where};
     if (find_attribute(list, "sizes") != &list[i])
         throw statement_error{errc::syntax, "'sizes' is given twice", list[i].where};
 }

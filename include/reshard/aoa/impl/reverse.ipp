@@ -142,7 +142,7 @@ private:
 
     /// Asks for a tensor of the source; the state of a parameter follows it.
     void want(catalog_entry const& entry) {
-        if (source_.is_state(entry.key))
+        if (source_.is_state(entry.key) && !code_.find(entry.key))
             return;
         auto const id = code_.find(parameter_name(entry.key));
         std::uint32_t const version = id ? found_.versions().source(*id) : none;
@@ -173,10 +173,24 @@ private:
     }
 
     /// What statements would call a key: where the source has only the state of a parameter, that.
-    std::string_view parameter_name(std::string_view key) const {
-        std::string_view const parameter = parameter_of(key, source_.suffixes());
-        auto const id = code_.find(parameter);
-        return id && found_.versions().source(*id) != none ? parameter : key;
+    std::string parameter_name(std::string_view key) const {
+        auto const is_read = [&](std::string_view called) {
+            auto const id = code_.find(called);
+            return id && found_.versions().source(*id) != none;
+        };
+        std::string found(key);
+        if (!is_read(key))
+            any_parameter(key, source_.suffixes(),
+                          [&](std::string_view parameter, state_suffix const&) {
+                              if (is_read(parameter))
+                                  found = parameter;
+                              return found != key;
+                          });
+        for (scale_pattern const& pattern : patterns_)
+            if (auto const tensor = pattern.tensor_of(key);
+                found == key && tensor && !is_read(key) && is_read(*tensor))
+                found = *tensor;
+        return found;
     }
 
     /// Asks for a tensor of the source that no statement reads.
@@ -301,6 +315,7 @@ private:
     source_names const& made_;
     mapping const& forward_;
     reverse_options const& options_;
+    std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
     recovery found_;
     lost_elements lost_;
     mirror mirror_;

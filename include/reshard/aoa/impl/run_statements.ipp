@@ -3,6 +3,7 @@
 #ifndef RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 #define RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 
+#include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/macro/macros.hpp>
 #include <reshard/aoa/make_finding.hpp>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,9 +80,9 @@ private:
 /// \throws statement_error with errc::shape_mismatch
 inline void check_fused_cut(program const& code, statement const& one, expression const& tensor) {
     std::string const& macro = code.origin(one.origin).macro;
-    if (one.right < 2 || !macro.starts_with("fused") ||
-        find_attribute(code.attributes(one), "sizes"))
+    if (one.right < 2 || !macro.starts_with("fused"))
         return;
+    attribute const* const sizes = find_attribute(code.attributes(one), "sizes");
     attribute const* const found = find_attribute(code.attributes(one), "axis");
     auto const* const number = found ? std::get_if<index_t>(&found->value) : nullptr;
     auto const ndim = static_cast<index_t>(tensor.ndim());
@@ -88,9 +90,20 @@ inline void check_fused_cut(program const& code, statement const& one, expressio
         return;
     index_t const axis = *number < 0 ? *number + ndim : *number;
     index_t const extent = tensor.shape[static_cast<std::size_t>(axis)];
+    name const& cut = code.left(one)[0];
+    if (sizes) {
+        auto const extents = parse_list(*sizes);
+        index_t const sum = std::accumulate(extents.begin(), extents.end(), index_t{0});
+        if (macro != "fused" || sum == extent)
+            return;
+        throw statement_error{errc::shape_mismatch,
+                              words(macro, " cuts '", shown_name(code, one, cut), "' along axis ",
+                                    axis, " into sizes that sum to ", sum,
+                                    ", and the extent there is ", extent),
+                              cut.where, shown_key(code, one, cut)};
+    }
     if (extent % static_cast<index_t>(one.right) == 0)
         return;
-    name const& cut = code.left(one)[0];
     throw statement_error{errc::shape_mismatch,
                           words(macro, " cuts '", shown_name(code, one, cut), "' along axis ", axis,
                                 " into ", one.right, " equal parts, and the extent there is ",
@@ -239,6 +252,7 @@ private:
         read_operands(one);
         check_results(one);
         check_scales(in_.code.attributes(one), in_.suffixes, in_.declared);
+        in_.declared.check_matched(in_.code.attributes(one), in_.source.tensors());
         if (one.attributes == 0 && is_single(one))
             rename(one, operands_[0]);
         else
@@ -279,6 +293,7 @@ private:
         for (std::uint32_t const id : operands)
             values.push_back(&in_.names.value(id).tensor);
         check_fused_cut(in_.code, one, *values[0]);
+        check_fused_again(in_, one, operands);
         auto const called = [this, &one](std::size_t k) {
             return shown_name(in_.code, one, in_.code.names(one)[k]);
         };

@@ -10,10 +10,41 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <set>
+#include <utility>
 #include <variant>
 
 namespace reshard::aoa::detail {
+
+[[noreturn]] inline void refuse_scales(attribute const& one, std::string const& why) {
+    throw statement_error{errc::syntax,
+                          words(why, ", as in scales=\"_scale_inv\", blocks=\"[128, 128]\""),
+                          one.where};
+}
+
+/// The extents of `blocks`.
+inline index_vector block_of(attribute const& blocks) {
+    if (!std::holds_alternative<std::string>(blocks.value))
+        refuse_scales(blocks, "'blocks' must be a quoted list");
+    std::vector<index_t> const extents = parse_list(blocks);
+    if (extents.empty() || extents.size() > max_ndim ||
+        std::ranges::any_of(extents, [](index_t extent) { return extent < 1; }))
+        refuse_scales(blocks, "'blocks' must have a positive extent for each axis");
+    return index_vector(extents.begin(), extents.end());
+}
+
+/// Whether `scales` has the patterns of tensors and of their scales, and no ending.
+inline bool has_patterns(attribute const* scales) {
+    auto const* const text = scales ? std::get_if<std::string>(&scales->value) : nullptr;
+    return text && text->find("=>") != text->npos;
+}
+
+/// Takes the `?` from the end of a text that has one.
+inline bool take_question(std::string_view& text) {
+    bool const is_optional = text.ends_with('?');
+    text.remove_suffix(is_optional);
+    return is_optional;
+}
 
 /// The ending that a statement's attributes give to scales, if they do.
 ///
@@ -24,27 +55,118 @@ inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const&
     attribute const* const blocks = find_attribute(list, "blocks");
     if (!scales && !blocks)
         return std::nullopt;
-    auto const refuse = [](attribute const& one, std::string const& why) {
-        throw statement_error{errc::syntax,
-                              words(why, ", as in scales=\"_scale_inv\", blocks=\"[128, 128]\""),
-                              one.where};
-    };
     for (attribute const& one : list)
         if ((one.word == "scales" && &one != scales) || (one.word == "blocks" && &one != blocks))
             throw statement_error{errc::syntax, words("'", one.word, "' is given twice"),
                                   one.where};
+    if (has_patterns(scales))
+        return std::nullopt;
     if (!scales || !blocks)
-        refuse(scales ? *scales : *blocks, "'scales' and 'blocks' must be given together");
-    auto const* const ending = std::get_if<std::string>(&scales->value);
-    if (!ending || ending->empty())
-        refuse(*scales, "'scales' must be a key suffix");
-    if (!std::holds_alternative<std::string>(blocks->value))
-        refuse(*blocks, "'blocks' must be a quoted list");
-    std::vector<index_t> const extents = parse_list(*blocks);
-    if (extents.empty() || extents.size() > max_ndim ||
-        std::ranges::any_of(extents, [](index_t extent) { return extent < 1; }))
-        refuse(*blocks, "'blocks' must have a positive extent for each axis");
-    return state_suffix{*ending, false, index_vector(extents.begin(), extents.end())};
+        refuse_scales(scales ? *scales : *blocks, "'scales' and 'blocks' must be given together");
+    auto const* const text = std::get_if<std::string>(&scales->value);
+    std::string_view ending = text ? std::string_view(*text) : std::string_view();
+    take_question(ending);
+    if (ending.empty())
+        refuse_scales(*scales, "'scales' must be a key suffix");
+    return state_suffix{std::string(ending), false, block_of(*blocks)};
+}
+
+RESHARD_DECL std::optional<std::string_view> starred_key::text_in(std::string_view key) const {
+    if (key.size() <= before.size() + after.size() || !key.starts_with(before) ||
+        !key.ends_with(after))
+        return std::nullopt;
+    return key.substr(before.size(), key.size() - before.size() - after.size());
+}
+
+RESHARD_DECL std::optional<std::string> scale_pattern::scales_of(std::string_view key) const {
+    auto const text = tensor.text_in(key);
+    return text ? std::optional(scales.with(*text)) : std::nullopt;
+}
+
+RESHARD_DECL quantisation_facts scale_pattern::facts() const {
+    quantisation_facts facts;
+    if (block)
+        facts.blocks.push_back(*block);
+    return facts;
+}
+
+RESHARD_DECL std::optional<std::string> scale_pattern::tensor_of(std::string_view key) const {
+    auto const text = scales.text_in(key);
+    return text ? std::optional(tensor.with(*text)) : std::nullopt;
+}
+
+/// \throws statement_error with errc::syntax unless there is one star
+inline starred_key starred(std::string_view text, attribute const& by) {
+    auto const is_blank = [](char c) { return c == ' '; };
+    text.remove_prefix(
+        static_cast<std::size_t>(std::ranges::find_if_not(text, is_blank) - text.begin()));
+    while (text.ends_with(' '))
+        text.remove_suffix(1);
+    std::size_t const star = text.find('*');
+    std::size_t const behind = star == text.npos ? star : text.find_first_not_of('*', star);
+    bool const is_one =
+        star != text.npos && text.find('*', std::min(behind, text.size())) == text.npos;
+    if (!is_one)
+        throw statement_error{errc::syntax,
+                              words("'", text,
+                                    "' must have one * for the text that a tensor and its scales "
+                                    "have in common, as in scales=\"*.weight_packed => "
+                                    "*.weight_scale, *.weight_zero_point?\""),
+                              by.where};
+    return {std::string(text.substr(0, star)),
+            std::string(text.substr(std::min(behind, text.size())))};
+}
+
+RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> const& list) {
+    attribute const* const by = find_attribute(list, "scales");
+    if (!has_patterns(by))
+        return {};
+    attribute const* const blocks = find_attribute(list, "blocks");
+    std::string_view const text = std::get<std::string>(by->value);
+    std::size_t const arrow = text.find("=>");
+    starred_key const tensor = starred(text.substr(0, arrow), *by);
+    std::vector<scale_pattern> patterns;
+    for (std::size_t begin = arrow + 2; begin <= text.size();) {
+        std::size_t const end = std::min(text.find(',', begin), text.size());
+        std::string_view one = text.substr(begin, end - begin);
+        while (one.ends_with(' '))
+            one.remove_suffix(1);
+        bool const is_optional = take_question(one);
+        patterns.push_back({tensor, starred(one, *by), is_optional,
+                            blocks ? std::optional(block_of(*blocks)) : std::nullopt});
+        begin = end + 1;
+    }
+    return patterns;
+}
+
+RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code) {
+    std::vector<scale_pattern> all;
+    std::set<std::pair<std::string, std::string>> seen;
+    std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
+    for (statement const& one : code.statements()) {
+        if (one.attributes == last)
+            continue;
+        last = one.attributes;
+        try {
+            for (scale_pattern& pattern : scale_patterns(code.attributes(one)))
+                if (seen.emplace(pattern.tensor.with("*"), pattern.scales.with("*")).second &&
+                    all.size() < max_scale_endings)
+                    all.push_back(std::move(pattern));
+        } catch (statement_error const&) {
+            continue;
+        }
+    }
+    return all;
+}
+
+RESHARD_DECL program with_scale_names(program code, std::vector<scale_pattern> const& patterns) {
+    std::size_t const count = patterns.empty() ? 0 : code.text_count();
+    for (std::uint32_t id = 0; id < count; ++id)
+        for (scale_pattern const& pattern : patterns)
+            if (auto const key =
+                    pattern.scales_of(code.text(name{name::kind_type::text, false, id, {}})))
+                code.make_text(*key);
+    return code;
 }
 
 RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
@@ -85,11 +207,62 @@ RESHARD_DECL void scale_places::note(statement const& one) {
     }
 }
 
+/// Says that no tensor of the source has scales with that ending; empty if one has.
+inline std::string unmatched_ending(std::string_view ending, catalog const& source) {
+    for (catalog_entry const& entry : source)
+        if (entry.key.size() > ending.size() && entry.key.ends_with(ending)) {
+            std::string const before = entry.key.substr(0, entry.key.size() - ending.size());
+            if (source.find(before))
+                return {};
+        }
+    auto const other = std::ranges::find_if(
+        source, [&](catalog_entry const& entry) { return entry.key.ends_with(ending); });
+    return words("no tensor of the source has scales that end in '", ending, "'",
+                 other == source.end()
+                     ? std::string()
+                     : words(": '", other->key, "' ends so, and there is no '",
+                             other->key.substr(0, other->key.size() - ending.size()),
+                             "'; name both, as in scales=\"*.weight => *", ending, "\""));
+}
+
+/// The same of patterns.
+inline std::string unmatched_pattern(scale_pattern const& pattern, catalog const& source) {
+    bool has_tensor = false;
+    for (catalog_entry const& entry : source)
+        if (auto const key = pattern.scales_of(entry.key)) {
+            if (source.find(*key))
+                return {};
+            has_tensor = true;
+        }
+    return has_tensor ? words("no tensor '", pattern.tensor.with("*"),
+                              "' of the source has scales '", pattern.scales.with("*"), "'")
+                      : words("no tensor of the source is called '", pattern.tensor.with("*"), "'");
+}
+
+RESHARD_DECL void scale_places::check_matched(std::vector<attribute> const& list,
+                                              catalog const& source) {
+    attribute const* const by = find_attribute(list, "scales");
+    auto const* const text = by ? std::get_if<std::string>(&by->value) : nullptr;
+    if (!text || !matched_.insert(*text).second)
+        return;
+    std::vector<std::string> faults;
+    for (scale_pattern const& pattern : scale_patterns(list))
+        if (!pattern.is_optional)
+            faults.push_back(unmatched_pattern(pattern, source));
+    if (!has_patterns(by) && !text->ends_with('?'))
+        faults.push_back(unmatched_ending(*text, source));
+    auto const fault = std::ranges::find_if_not(faults, &std::string::empty);
+    if (fault != faults.end())
+        throw statement_error{errc::unknown_key,
+                              *fault + "; write ? at its end if the source need not have any",
+                              by->where};
+}
+
 RESHARD_DECL void check_scales(std::vector<attribute> const& list,
                                std::vector<state_suffix> const& suffixes, scale_places& places) {
     auto const said = scale_suffix_of(list);
     if (!said)
-        return;
+        return static_cast<void>(scale_patterns(list)); // which checks them
     auto const known = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
     if (known == suffixes.end())
         throw statement_error{errc::limit_exceeded,

@@ -17,9 +17,9 @@ RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const&
     if (block.size() != tensor.shape.size())
         fail(errc::shape_mismatch, "'", tensor.key, "' has ", counted(tensor.shape.size(), "axis"),
              ", shape ", tensor.shape, ", and a block ", block, " has ", block.size());
-    if (scales.shape != block_counts(tensor.shape, block))
+    if (scales.shape != scale_counts(tensor.shape, {block}))
         fail(errc::shape_mismatch, "'", scales.key, "' has the shape ", scales.shape, ", and '",
-             tensor.key, "' of shape ", tensor.shape, " has ", block_counts(tensor.shape, block),
+             tensor.key, "' of shape ", tensor.shape, " has ", scale_counts(tensor.shape, {block}),
              " blocks of ", block);
 }
 
@@ -29,8 +29,8 @@ RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const&
 ///         another shape than the parameter
 inline key_id state_source(source_names const& source, key_id parameter, state_suffix const& state,
                            std::string const& key) {
-    std::string const wanted(std::string(source.parameter(parameter)) + state.suffix);
-    key_id const id = source.find(wanted);
+    key_id const id = source.find_state(source.parameter(parameter), state);
+    std::string const wanted = source.state_key(source.parameter(parameter), state);
     if (id == source_names::none)
         fail(errc::unknown_key, "'", key, "' is made of '", wanted,
              "', which the source does not have");
@@ -69,9 +69,9 @@ inline expression scales_of(source_names const& source, expression const& tensor
         if (key_id const from = tensor.pieces.source(i); from != zero_source)
             state_source(source, from, state, key); // says what is missing in its own words
     try {
-        return block_scales(tensor, state.block, dtype, [&](key_id from) {
+        return block_scales(tensor, {state.block}, dtype, [&](key_id from) {
             key_id const id = state_source(source, from, state, key);
-            return scale_source{id, source.entry(id).dtype, source.entry(from).shape};
+            return scale_source{id, source.entry(id).dtype, source.entry(from).shape, {}};
         });
     } catch (error const& problem) {
         fail(problem.code(), "'", key, "' cannot follow: ", problem.what());
@@ -92,8 +92,8 @@ inline state_survey survey_states(source_names const& source, bound_value const&
     parameter.for_each_source([&](key_id from) {
         if (!seen.insert(from).second)
             return;
-        std::string key = std::string(source.parameter(from)) + state.suffix;
-        key_id const id = source.find(key);
+        std::string const key = source.state_key(source.parameter(from), state);
+        key_id const id = source.find_state(source.parameter(from), state);
         bool const has = id != source_names::none;
         auto& keys = has ? found.with : found.without;
         ++(has ? found.with_count : found.without_count);
@@ -152,8 +152,7 @@ RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_val
                                            state_suffix const& state) {
     std::size_t count = 0, with = 0;
     parameter.for_each_source([&](key_id from) {
-        std::string_view const key = source.parameter(from);
-        with += source.find(std::string(key) + state.suffix) != source_names::none;
+        with += source.find_state(source.parameter(from), state) != source_names::none;
         ++count;
     });
     if (with != 0 && with != count)

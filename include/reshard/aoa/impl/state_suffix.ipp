@@ -20,7 +20,7 @@ namespace detail {
 RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
                                                  std::vector<state_suffix> const& suffixes) {
     for (state_suffix const& each : suffixes)
-        if (key.size() > each.suffix.size() && key.ends_with(each.suffix))
+        if (each.prefix.empty() && key.size() > each.suffix.size() && key.ends_with(each.suffix))
             return &each;
     return nullptr;
 }
@@ -29,6 +29,13 @@ RESHARD_DECL std::string_view parameter_of(std::string_view key,
                                            std::vector<state_suffix> const& suffixes) {
     state_suffix const* const state = state_suffix_of(key, suffixes);
     return state ? key.substr(0, key.size() - state->suffix.size()) : key;
+}
+
+RESHARD_DECL std::string key_of_state(std::string_view parameter, state_suffix const& state) {
+    if (!parameter.starts_with(state.container) || parameter.size() == state.container.size())
+        return {};
+    parameter.remove_prefix(state.container.size());
+    return state.prefix + std::string(parameter) + state.suffix;
 }
 
 } // namespace detail

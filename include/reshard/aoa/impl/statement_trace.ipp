@@ -25,24 +25,62 @@ RESHARD_DECL statement_trace::statement_trace(program const& code)
             added_.emplace(code.text(code.right(one)[0]), i);
 }
 
+namespace detail {
+
+/// The tensor of which a key has the scales, as patterns of a program say; otherwise the key.
+inline std::string scaled_by(program const& code, std::string_view key) {
+    for (scale_pattern const& pattern : scale_patterns(code))
+        if (auto tensor = pattern.tensor_of(key))
+            return std::move(*tensor);
+    return std::string(key);
+}
+
+} // namespace detail
+
+RESHARD_DECL auto statement_trace::named(std::string_view key) const
+    -> std::optional<named_parameter> {
+    if (auto const id = code_.find(key))
+        return named_parameter{*id, nullptr};
+    std::optional<named_parameter> found;
+    detail::any_parameter(key, suffixes_,
+                          [&](std::string_view parameter, state_suffix const& state) {
+                              if (auto const id = code_.find(parameter))
+                                  found = named_parameter{*id, &state};
+                              return found.has_value();
+                          });
+    return found;
+}
+
 RESHARD_DECL std::vector<std::size_t> statement_trace::between(std::string_view source,
                                                                std::string_view target) const {
-    auto id = code_.find(target);
-    if (!id) {
-        target = detail::parameter_of(target, suffixes_);
-        source = detail::parameter_of(source, suffixes_);
-        id = code_.find(target);
-    }
-    return makers(
-        id, [&](std::uint32_t version) { return code_.text(chain_.name_of(version)) == source; });
+    auto made = named(target);
+    std::string const scaled = made ? std::string() : detail::scaled_by(code_, target);
+    if (!made)
+        made = named(scaled);
+    if (!made)
+        return {};
+    std::string const scaling = scaled.empty() ? scaled : detail::scaled_by(code_, source);
+    return makers(made->id, [&](std::uint32_t version) {
+        std::string_view const read = code_.text(chain_.name_of(version));
+        auto const is_read = [&](std::string_view parameter, state_suffix const&) {
+            return parameter == read;
+        };
+        return read == source || read == scaling ||
+               (made->state && detail::any_parameter(source, suffixes_, is_read));
+    });
 }
 
 RESHARD_DECL std::vector<std::size_t> statement_trace::leading_to(std::string_view target) const {
-    auto id = code_.find(target);
-    if (!id)
-        id = code_.find(target = detail::parameter_of(target, suffixes_));
-    std::vector<std::size_t> numbers = makers(id, [](std::uint32_t) { return true; });
-    if (auto const place = added_.find(target); numbers.empty() && place != added_.end())
+    auto made = named(target);
+    std::string const scaled = made ? std::string() : detail::scaled_by(code_, target);
+    if (!made)
+        made = named(scaled);
+    if (!made)
+        return {};
+    std::vector<std::size_t> numbers = makers(made->id, [](std::uint32_t) { return true; });
+    name const called{name::kind_type::text, false, made->id, {}};
+    if (auto const place = added_.find(code_.text(called));
+        numbers.empty() && place != added_.end())
         numbers.push_back(place->second);
     return numbers;
 }

@@ -158,6 +158,16 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
 RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
                                    std::vector<statement>& expanded);
 
+/// Replaces `s -> d`, `s -> a, b, ...` and `a, b, ... -> d`, each with `fused, sizes="[...]"`, by
+/// splits and concats. The fused tensor has, for each part that it is cut into, an equal share of
+/// each of the tensors, which have these extents along the axis.
+///
+/// \throws     failed_statement with errc::bad_macro for another form, sizes that are missing or not
+///             one for each tensor, or that do not divide into the parts
+/// \par Source none: it is this library's own, and `fused_ffn` for any number of tensors
+RESHARD_DECL void expand_fused(macro_context& context, statement const& one,
+                               std::vector<statement>& expanded);
+
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
@@ -181,12 +191,14 @@ inline constexpr macro macros[] = {
     {"fused_qkv_old", each<detail::expand_fused_qkv_old>, true},
     {"fused_ffn", each<detail::expand_fused_ffn>, true},
     {"fused_qkv", each<detail::expand_fused_qkv>, true},
+    {"fused", each<detail::expand_fused>, true},
 };
 
 } // namespace reshard::aoa
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/aoa/macro/impl/fused.ipp>
+#include <reshard/aoa/macro/impl/fused_sizes.ipp>
 #include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
 #endif

@@ -27,7 +27,7 @@ namespace detail {
 /// Whether a text can stand in a program without quotes and then means itself.
 constexpr bool is_plain(std::string_view text) {
     bool const digit_first = !text.empty() && text[0] >= '0' && text[0] <= '9';
-    return !text.empty() && text[0] != '.' && !digit_first && text != "_" && !is_reserved(text) &&
+    return !text.empty() && text[0] != '.' && !digit_first && text != "_" && !may_be_word(text) &&
            std::ranges::all_of(text, is_plain_char);
 }
 

@@ -26,12 +26,20 @@
 namespace reshard::aoa::detail {
 
 /// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key,
-/// state by its parameter's. A key that only ends like state has both, its own last.
+/// state by its parameter's. A key that only ends like state has both, its own last, and so does
+/// state that is found by its convention. Names last as long as the keys.
 void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
                              std::vector<state_suffix> const& suffixes, auto const& visit) {
-    std::string_view const parameter = parameter_of(entry.key, suffixes);
-    visit(parameter);
-    if (parameter.size() < entry.key.size() && !keys.find(parameter))
+    bool is_told = false;
+    any_parameter(entry.key, suffixes, [&](std::string_view parameter, state_suffix const& state) {
+        bool const is_there = keys.find(parameter) != nullptr;
+        bool const is_meant = is_there || state.container.empty();
+        if (is_meant && state.container.empty()) // else the parameter's own key says its name
+            visit(parameter);
+        is_told = is_meant && is_there && !state.is_found;
+        return is_meant;
+    });
+    if (!is_told)
         visit(std::string_view(entry.key));
 }
 

@@ -6,6 +6,7 @@
 #include <reshard/expr/fused_outputs.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/expr/impl/deinterleave.ipp>
 
 #include <algorithm>
 #include <cstddef>
@@ -54,8 +55,11 @@ inline std::optional<fused_tensor> fused_source(piece const& one, expression con
     return std::nullopt;
 }
 
-/// Declares what is known of an output that is made of fused tensors of the source, all alike.
+/// Declares what is known of an output that is made of fused tensors of the source, all alike,
+/// unless a macro has declared it.
 inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
+    if (program.fused().contains(output.key))
+        return;
     std::optional<fused_tensor> made;
     for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
         auto const here =
@@ -74,15 +78,9 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
             carry(program, output, source.fused);
     for (relation const& one : program.relations())
         if (one.what == relation::kind::state)
-            if (auto const known = program.fused().find(one.key); known != program.fused().end())
+            if (auto const known = program.fused().find(one.key);
+                known != program.fused().end() && !program.fused().contains(one.companion))
                 program.fuse(one.companion, known->second);
-}
-
-/// `'w', shape [24, 4], is interleaved in 3 parts along axis 0`.
-inline std::string fused_text_of(std::string_view key, index_vector const& shape,
-                                 fused_tensor const& made) {
-    return words("'", key, "', shape ", shape, ", is interleaved in ", counted(made.blocks, "part"),
-                 " along axis ", made.axis);
 }
 
 /// What is wrong with how a target cuts a fused tensor, and what follows.
@@ -100,11 +98,6 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis) {
     return words(", and the target cuts it there into ", parts,
                  wanted.is_even(axis) ? "" : " that are not equal",
                  ", so that ranks would get elements of wrong tensors");
-}
-
-/// The names of the tensors that a macro fuses.
-inline std::string operands_of(std::string_view macro) {
-    return macro.starts_with("fused_ffn") ? "gate, up" : "q, k, v";
 }
 
 /// What makes a fused tensor what the target needs.
@@ -245,14 +238,16 @@ inline std::string takers_of(mapping const& program, fused_sources const& known,
     std::string names;
     for (auto const& [first, key] : takers)
         names += (names.empty() ? "" : ", ") + key;
-    std::size_t const count = from.made->macro.starts_with("fused_ffn") ? 2 : 3;
-    return takers.size() == count ? names : operands_of(from.made->macro);
+    return takers.size() == member_weights(from.made->macro).size() ? names
+                                                                    : operands_of(from.made->macro);
 }
 
 RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
                                                         layout const& source) {
     if (source.fused.empty())
         return std::nullopt;
+    if (auto fault = find_fused_again(program, source.fused))
+        return fault;
     fused_sources const known(program.sources(), source.fused);
     for (mapping_output const& output : program.outputs())
         for (parts_taken const& one : known.taken_by(output.value)) {

@@ -12,6 +12,8 @@
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
+#include <reshard/format/impl/quantisation.ipp>
+#include <reshard/format/impl/rank_files.ipp>
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/paddle/unified.hpp>
@@ -117,13 +119,17 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
     });
     if (!of_ranks.empty())
         return "this is a checkpoint of DeepSpeed for its own ranks, with " + of_ranks +
-               ", which is not read; make a Universal Checkpoint of it with ds_to_universal.py";
-    std::string const parts = names_among(all, [](std::string_view name) {
-        return name.starts_with("pytorch_model-") && name.ends_with(".bin");
+               "; make a Universal Checkpoint of it with ds_to_universal.py, or say with "
+               "--source-layout FILE which parts of the tensors the files have";
+    std::string stem;
+    std::string const parts = names_among(all, [&](std::string_view name) {
+        std::string const part = name.ends_with(".bin") ? part_of_index(name) : "";
+        stem = stem.empty() ? part : stem;
+        return !part.empty() && part == stem;
     });
-    return parts.empty() ? ""
-                         : std::string(torch_index_name) +
-                               " is missing, which says which tensors are in " + parts;
+    return parts.empty()
+               ? ""
+               : stem + ".bin.index.json is missing, which says which tensors are in " + parts;
 }
 
 /// What a directory is that is no checkpoint, and what to give in its place.
@@ -144,6 +150,13 @@ inline checkpoint_files find_in_directory(file_store const& files,
                                      std::pair{hf_single_name, checkpoint_kind::single}})
         if (is_there(files, directory / name))
             return {kind, {directory / name}};
+    if (!is_there(files, directory / save_record_name)) {
+        if (auto const index = only_index(files, directory, ".safetensors"))
+            return {checkpoint_kind::index, {*index}};
+        for (std::string_view const name : {adapter_name, diffusers_name})
+            if (is_there(files, directory / name))
+                return {checkpoint_kind::single, {directory / name}};
+    }
     auto const all = files.list(directory);
     checkpoint_files found{checkpoint_kind::sharded, {}};
     for (std::filesystem::path const& path : all)
@@ -158,8 +171,7 @@ inline checkpoint_files find_in_directory(file_store const& files,
 
 /// Refuses a file that says what is in others beside it, and one that such a file speaks of.
 inline void check_stands_alone(file_store const& files, std::filesystem::path const& path) {
-    std::filesystem::path const around =
-        path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    std::filesystem::path const around = in_directory(path).parent_path();
     auto const seen = see_format(files, around);
     if (seen && (path.filename() == seen->mark || path.extension() == ".distcp"))
         fail(errc::unsupported, path.string(), ": this is a file of a checkpoint of the format ",
@@ -176,6 +188,8 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
         fail(errc::missing_file, path.string(), ": there is no such file or directory");
     if (files.find(path) == file_store::kind::directory)
         return find_in_directory(files, path, from);
+    if (ending_in_index(path.filename().string()) == ".safetensors" && !is_safetensors(from))
+        return {checkpoint_kind::index, {in_directory(path)}};
     if (path.extension() != ".safetensors" && !is_safetensors(from)) {
         check_stands_alone(files, path);
         fail(errc::unsupported, path.string(),
@@ -225,11 +239,61 @@ inline std::string tensors_within(checkpoint_metadata const& found) {
            " some, which are not read: they are neither converted nor compared";
 }
 
+/// That a file which was opened alone is a part of a model, by its name; nothing for any other, and
+/// for one that says which parts of tensors it has.
+inline std::string opened_part(file_store const& files, checkpoint_metadata const& found) {
+    if (found.files.size() != 1 || found.format == "sharded_safetensors" ||
+        files.find(found.path) != file_store::kind::file)
+        return {};
+    std::filesystem::path const around = in_directory(found.path).parent_path();
+    std::filesystem::path part = found.path;
+    if (parts_with(part, files.list(around)).empty()) {
+        part = around; // mp_rank_00/model_optim_rng.pt
+        if (parts_with(part, files.list(in_directory(part).parent_path())).size() < 2)
+            return {};
+    }
+    auto const seen = see_format_of_directory(files, around);
+    bool const has_whole = seen && seen->format != "sharded_safetensors";
+    return found.path.string() +
+           ": by its name this is one of several parts of a model, and the other parts are not "
+           "read; " +
+           (has_whole ? "give the directory, " + around.string() + ", which has " + seen->mark
+            : part_of(part)->is_of_ranks
+                ? "files of ranks that do not say which parts of the tensors they have are read "
+                  "with --source-layout FILE, which says it"
+                : "give the directory, with the index that lists all parts");
+}
+
+/// That parameters are without elements, as ZeRO stage 3 leaves them where they were not gathered;
+/// nothing where none is.
+///
+/// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
+inline std::string placeholders(checkpoint_metadata const& found) {
+    constexpr std::string_view formats[] = {"torch_save", "safetensors", "huggingface"};
+    if (std::ranges::find(formats, found.format) == std::end(formats))
+        return {};
+    std::vector<std::string> keys;
+    for (checkpoint_tensor const& tensor : found.tensors)
+        if (tensor.shape.size() == 1 && tensor.shape[0] == 0 &&
+            (tensor.key.ends_with("weight") || tensor.key.ends_with("bias")))
+            keys.push_back("'" + tensor.key + "'");
+    if (keys.empty())
+        return {};
+    return found.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
+           (keys.size() == 1 ? " has" : " have") +
+           " no elements (shape [0]), as ZeRO stage 3 leaves parameters that were not gathered; "
+           "save "
+           "with stage3_gather_16bit_weights_on_model_save, or convert the whole checkpoint "
+           "by zero_to_fp32.py or ds_to_universal.py of DeepSpeed";
+}
+
 /// Says what is left out when the tensors are read, so that it is not lost unseen.
 inline opened_checkpoint with_warnings(opened_checkpoint opened) {
     checkpoint_metadata& found = opened.metadata;
-    if (std::string text = tensors_within(found); !text.empty())
-        found.warnings.push_back(std::move(text));
+    for (std::string text :
+         {opened_part(*opened.files, found), tensors_within(found), placeholders(found)})
+        if (!text.empty())
+            found.warnings.push_back(std::move(text));
     if (auto const others = other_tensors(*opened.files, found); !others.empty())
         found.warnings.push_back(found.path.string() + ": " +
                                  first_and_more(others.front(), others.size()) +
@@ -266,13 +330,28 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
          lost.empty() ? no_checkpoint(files, path, all) : lost);
 }
 
-RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
-                                          std::filesystem::path const& path,
-                                          safetensors_options const& options) {
+/// Refuses tensors of ranks that are not whole, or of which the ranks have copies that differ.
+inline void check_parts(opened_checkpoint const& opened) {
+    checkpoint_metadata const& found = opened.metadata;
+    for (auto const& [key, text] : opened.incomplete)
+        if (std::ranges::binary_search(found.tensors, key, {}, &checkpoint_tensor::key))
+            fail(errc::missing_file, found.path.string(), ": tensor '", key, "' ", text);
+    if (found.format == "torch_save")
+        for (checkpoint_tensor const& tensor : found.tensors)
+            if (tensor.shards.size() > 1)
+                check_replicas(
+                    *opened.files, found, tensor,
+                    "; it is no DTensor, so the files of all ranks should have the same; "
+                    "leave it out (--without), or save it as a DTensor");
+}
+
+RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& path,
+                                               safetensors_options const& options) {
     std::string const& from = options.from;
     if (!from.empty())
         check_asked(*files, path, from);
-    auto opened = open_other(files, path, from);
+    auto opened = open_other(files, path, options);
     if (!opened) {
         files = store_of_checkpoint(std::move(files), path);
         checkpoint_metadata metadata = open_in(*files, path, options);
@@ -281,8 +360,27 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
     if (!from.empty() && opened->metadata.format != from)
         fail(errc::unsupported, path.string(), ": is of the format ", opened->metadata.format,
              ", and not ", from);
-    select_keys(*opened, options.only, options.without);
-    return with_warnings(std::move(*opened));
+    return std::move(*opened);
+}
+
+/// What is selected of a checkpoint, with the warnings that belong to it.
+inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
+                                       std::filesystem::path const& path,
+                                       safetensors_options const& options) {
+    opened_checkpoint opened = open_unselected(std::move(files), path, options);
+    select_keys(opened, options.only, options.without);
+    check_parts(opened);
+    return with_warnings(std::move(opened));
+}
+
+RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
+                                          std::filesystem::path const& path,
+                                          safetensors_options const& options) {
+    opened_checkpoint opened = options.source_layout.empty()
+                                   ? open_selected(std::move(files), path, options)
+                                   : open_rank_files(std::move(files), path, options);
+    opened.metadata.quantised = read_quantisation(*opened.files, opened.metadata);
+    return opened;
 }
 
 } // namespace detail
@@ -296,7 +394,9 @@ RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,
                                                  std::filesystem::path const& path,
                                                  safetensors_options const& options) {
     detail::checkpoint_files const found = detail::find_checkpoint(files, path, options.from);
-    detail::checkpoint_reader reader(files, path, options);
+    bool const is_index = found.kind == detail::checkpoint_kind::index;
+    detail::checkpoint_reader reader(files, is_index ? found.paths.front().parent_path() : path,
+                                     options);
     if (found.kind != detail::checkpoint_kind::file &&
         found.kind != detail::checkpoint_kind::sharded)
         reader.read_model();

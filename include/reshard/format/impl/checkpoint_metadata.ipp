@@ -85,6 +85,7 @@ RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
     }
     layout all = std::move(made).take();
     all.fused = checkpoint.fused;
+    all.quantised = checkpoint.quantised;
     all.has_global_order = checkpoint.has_global_order;
     all.ranks = detail::ranks_of(checkpoint.files);
     return all;

@@ -9,6 +9,7 @@
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/fused_text.hpp>
 #include <reshard/format/impl/tensor_union.ipp>
+#include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -145,24 +146,27 @@ public:
                      saves_[i], "; load another checkpoint");
     }
 
-    /// Adds the tensors of the last file, whole ones.
-    void add_whole(safetensors_header header, unified_part part = unified_part::model) {
+    /// Adds the tensors of the last file, whole ones, but for those `elsewhere`.
+    void add_whole(safetensors_header header, unified_part part = unified_part::model,
+                   key_set const& elsewhere = {}) {
         file_digests digests(header, last_name());
         tensors_.begin_file(header.tensors.size());
         bool const is_of_paddle = is_numpy(header) && is_model_;
         if (is_numpy(header) && !is_model_)
             note_numpy(header);
         for (safetensors_entry& entry : header.tensors) {
+            bool const is_read = !elsewhere.contains(entry.name);
             if (is_of_paddle)
                 entry.dtype = type_of_paddle(entry.dtype);
             if (part != unified_part::model)
                 entry.name = key_in_part(part, entry.name);
-            else if (keeps_weights_)
+            else if (keeps_weights_ && is_read)
                 note_weight(entry);
             file_shard shard =
                 whole_file_shard(std::move(entry), header.data_offset, digests.file());
             digest_list of_shard = digests.next(shard);
-            tensors_.add_whole(last_file(), std::move(shard), std::move(of_shard));
+            if (is_read)
+                tensors_.add_whole(last_file(), std::move(shard), std::move(of_shard));
         }
         digests.check_end();
     }

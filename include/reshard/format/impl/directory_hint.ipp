@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_IMPL_DIRECTORY_HINT_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/impl/part_names.ipp>
 #include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/os/file_store.hpp>
@@ -34,10 +35,77 @@ inline std::string hint_of_ranks(file_store const& files,
                 first = (rank / name).string();
     if (count == 0)
         return {};
-    return "it is of Megatron-LM for its own ranks (--ckpt-format torch), which is not read; let "
-           "Megatron-LM convert it (--ckpt-convert-format torch_dist, --ckpt-convert-save), or "
-           "give the file of a rank, such as " +
-           first + (count == 1 ? ", which is the only one" : "");
+    bool const is_whole = count == 1 && first.find("mp_rank_00") != first.npos;
+    return "it is of Megatron-LM for its own ranks (--ckpt-format torch); let Megatron-LM convert "
+           "it (--ckpt-convert-format torch_dist, --ckpt-convert-save), or " +
+           (is_whole ? "give " + first + ", which is the only one"
+                     : "say with --source-layout FILE which parts of the tensors the files of the "
+                       "ranks have");
+}
+
+/// What is in a directory that are parts of one whole, by their names: files, or directories of
+/// ranks; how these are read.
+///
+/// \par Source nanotron writes `checkpoint_metadata.json` beside the directory `model`
+inline std::string hint_of_parts(file_store const& files, std::filesystem::path const& directory,
+                                 std::vector<std::filesystem::path> const& all) {
+    if (files.find(directory / "checkpoint_metadata.json") == file_store::kind::file &&
+        files.find(directory / "model") == file_store::kind::directory)
+        return "it is of nanotron, whose files are of ranks and " +
+               std::string(source_layout_advice);
+    for (std::filesystem::path const& path : all) {
+        auto const parts = parts_with(path, all);
+        bool const is_directory = files.find(path) == file_store::kind::directory;
+        if (parts.empty() || !(is_directory ? part_of(path)->is_certain
+                                            : may_hold_tensors(path.filename().string())))
+            continue;
+        std::string const names =
+            first_and_more("'" + path.filename().string() + "'", parts.size());
+        bool const is_of_ranks = part_of(path)->is_of_ranks;
+        return "by their names " + names + (parts.size() == 1 ? " is one of the " : " are ") +
+               (is_of_ranks ? (is_directory ? "directories of ranks, whose files "
+                                            : "files of ranks, which ") +
+                                  std::string(source_layout_advice)
+                            : "parts of one model, and no index lists them; give the directory "
+                              "with its index, or make one file of them with what wrote them");
+    }
+    return {};
+}
+
+/// A library of arrays whose files are not read, and the names by which they are known.
+///
+/// \par Source the file names of orbax.checkpoint, TensorStore and zarr (versions 2 and 3)
+struct array_library {
+    std::string_view mark;
+    std::string_view what;
+};
+
+inline constexpr array_library array_libraries[] = {
+    {"_CHECKPOINT_METADATA", "a checkpoint of Orbax"},
+    {"_METADATA", "a checkpoint of Orbax"},
+    {"array_metadatas", "a checkpoint of Orbax"},
+    {"manifest.ocdbt", "an OCDBT database of TensorStore, as Orbax writes it,"},
+    {".zarray", "a zarr array"},
+    {".zgroup", "a zarr group"},
+    {".zmetadata", "a zarr group"},
+    {"zarr.json", "a zarr array or group"},
+};
+
+/// That a directory, or one in it, is of such a library, and what to do; nothing for any other.
+inline std::string hint_of_arrays(file_store const& files, std::filesystem::path const& directory,
+                                  std::vector<std::filesystem::path> const& all) {
+    std::vector<std::filesystem::path> places{directory};
+    places.insert(places.end(), all.begin(),
+                  all.begin() +
+                      static_cast<std::ptrdiff_t>(std::min(all.size(), most_hint_entries)));
+    for (std::filesystem::path const& place : places)
+        for (auto const& [mark, what] : array_libraries)
+            if (files.find(place / mark) != file_store::kind::nothing)
+                return (place == directory ? "it" : place.string()) + " is " + std::string(what) +
+                       (what.ends_with(',') ? " which" : ", which") +
+                       " is not read; restore it in Python with the library that wrote it, and "
+                       "save its arrays as safetensors or .npz";
+    return {};
 }
 
 /// The text of a short file without blanks around it, if it may be the name of something in a
@@ -115,7 +183,7 @@ inline std::string hint_of_entries(file_store const& files,
 
 /// What somebody probably meant who gave `directory`, which is no checkpoint: the directory that a
 /// file in it names as the last one saved, others in it that are checkpoints, a file in it that is
-/// one, or what makes a readable checkpoint of it; nothing where that is not known.
+/// one and no part, or what makes a readable checkpoint of it; nothing where that is not known.
 ///
 /// Never fails, and reads names and a few short files only.
 ///
@@ -126,6 +194,10 @@ inline std::string directory_hint(file_store const& files, std::filesystem::path
                                   std::vector<std::filesystem::path> const& all) {
     try {
         if (std::string text = hint_of_ranks(files, all); !text.empty())
+            return text;
+        if (std::string text = hint_of_arrays(files, directory, all); !text.empty())
+            return text;
+        if (std::string text = hint_of_parts(files, directory, all); !text.empty())
             return text;
         std::string latest = hint_of_latest(files, directory);
         if (latest.starts_with("give "))
@@ -149,13 +221,6 @@ inline std::string save_of_paddle(std::string_view name) {
     std::string_view const save = digits(rank.size() + 1);
     bool const is_all = name.substr(rank.size() + 1 + save.size()) == ".safetensors";
     return is_all ? std::string(save) : std::string();
-}
-
-/// `model` of `model-00001-of-00002.safetensors`; nothing for any other name.
-inline std::string part_of_index(std::string_view name) {
-    std::size_t const of = name.find("-of-");
-    std::size_t const number = of == name.npos ? of : name.rfind('-', of - 1);
-    return number == name.npos || of == 0 ? std::string() : std::string(name.substr(0, number));
 }
 
 /// Which file is not there that says what is in safetensors files, by their names; nothing where

@@ -7,7 +7,10 @@
 
 #include <reshard/format/json_document.hpp>
 
+#include <cstddef>
 #include <map>
+#include <string>
+#include <utility>
 
 namespace reshard::detail {
 
@@ -41,6 +44,44 @@ RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view f
             kind.at("blocks").refuse("a tensor has one block at least");
         for (json_cursor const& key : kind.at("keys").elements())
             all.emplace(key.text(), made);
+    }
+    return all;
+}
+
+RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& all) {
+    if (all.empty())
+        return;
+    out.text(fused_member);
+    out.dict([&] {
+        for (auto const& [key, made] : all) {
+            out.text(key);
+            out.begin();
+            out.integer(made.axis);
+            out.integer(made.blocks);
+            out.text(made.macro);
+            out.tuple();
+        }
+    });
+}
+
+RESHARD_DECL fused_tensors fused_in(pickle const& values, pickle_value metadata) {
+    fused_tensors all;
+    auto const found = values.find_member(metadata, fused_member, "the metadata");
+    if (!found)
+        return all;
+    pickle_pairs const pairs = values.pairs(*found, fused_member);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        auto const facts = values.elements(pairs[i].value, fused_member);
+        if (facts.size() != 3)
+            fail(errc::corrupt_file, values.file(), ": ", fused_member, ": ",
+                 counted(facts.size(), "value"), " of a tensor, which has 3");
+        fused_tensor made{values.integer(facts[0], fused_member),
+                          values.integer(facts[1], fused_member),
+                          std::string(values.text(facts[2], fused_member))};
+        if (made.axis < 0 || made.blocks < 1)
+            fail(errc::corrupt_file, values.file(), ": ", fused_member, ": axis ", made.axis,
+                 ", blocks ", made.blocks);
+        all.emplace(values.text(pairs[i].key, fused_member), std::move(made));
     }
     return all;
 }

@@ -206,8 +206,19 @@ RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t posi
     return std::to_string(line) + ":" + std::to_string(position - line_begin + 1);
 }
 
+/// Refuses a text of values of two or three bytes each, as no checkpoint has so many of: a value
+/// takes 24 bytes, and three times as many while its list grows.
+inline void check_memory(std::string_view text, std::string_view file) {
+    constexpr std::uint64_t few = std::uint64_t{96} << 20, a_byte = 22, a_value = 72;
+    auto const values = static_cast<std::uint64_t>(std::ranges::count(text, ','));
+    if (values * a_value > few + a_byte * text.size())
+        fail(errc::limit_exceeded, file, ": ", values, " values in ", text.size(),
+             " bytes would take more memory than such a file is worth; was it damaged?");
+}
+
 RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_view file,
                                            errc code) {
+    check_memory(text, file);
     constexpr std::size_t max_depth = 64;
     unique_keys keys;
     if (auto const fault = send_json_events(text, keys, max_depth))

@@ -6,6 +6,7 @@
 #include <reshard/format/layout_file.hpp>
 
 #include <reshard/core/key_index.hpp>
+#include <reshard/format/impl/rank_file_names.ipp>
 #include <reshard/format/json_document.hpp>
 #include <reshard/format/text_file.hpp>
 
@@ -175,6 +176,8 @@ RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_vi
     json_cursor const root(document, file, errc::bad_layout);
     if (root.find("tensors"))
         return explicit_layout(root, file);
+    if (auto const names = root.find("files"))
+        names->refuse("this describes the files of a source; give it as --source-layout");
     if (root.find("mesh"))
         return layout_rules_from(root, file);
     root.refuse("this is not a layout, which has either 'tensors' or 'mesh' and 'rules'");
@@ -182,6 +185,22 @@ RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_vi
 
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path) {
     return parse_layout_file(read_text_file(path), path.string());
+}
+
+RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path) {
+    std::string const file = path.string();
+    auto const document = parse_json(read_text_file(path), file, errc::syntax);
+    json_cursor const root(document, file, errc::bad_layout);
+    json_cursor const names = root.at("files");
+    rank_files result{names.text(), layout_rules_from(root, file)};
+    checked_at(names, [&] { return file_pattern(result.pattern, result.rules.ranks); });
+    for (layout_rule const& rule : result.rules.rules)
+        for (placement const& cut : rule.placements)
+            if (cut.what == placement::kind::cyclic)
+                root.at("rules").refuse("rule '" + rule.match.text() +
+                                        "' deals out blocks, with which files of ranks are not "
+                                        "read; use split");
+    return result;
 }
 
 RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shapes) {

@@ -126,7 +126,7 @@ inline layout_stages stages_from(json_cursor const& place, mesh const& ranks) {
 }
 
 RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string_view file) {
-    root.check_names({"mesh", "stages", "rules"});
+    root.check_names({"files", "mesh", "stages", "rules"});
     layout_rules result{std::string(file), mesh_from(root.at("mesh")), {}, {}};
     if (auto const stages = root.find("stages"))
         result.stages = stages_from(*stages, result.ranks);

@@ -26,22 +26,6 @@
 
 namespace reshard::detail {
 
-/// Keys of an index, which outlives them, sorted.
-using index_keys = std::vector<std::string_view>;
-
-/// The tensors that the index puts into each file.
-inline std::map<std::string_view, index_keys> keys_by_file(hf_index const& index) {
-    std::map<std::string_view, index_keys> files;
-    index_keys* last = nullptr;
-    std::string_view last_file;
-    for (auto const& [key, file] : index.weight_map) {
-        if (!last || last_file != file)
-            last = &files[last_file = file];
-        last->push_back(key);
-    }
-    return files;
-}
-
 /// Refuses an index whose file is not there.
 inline void check_present(file_store const& files, std::filesystem::path const& index,
                           std::string_view file, index_keys const& keys) {
@@ -52,30 +36,28 @@ inline void check_present(file_store const& files, std::filesystem::path const& 
              file, ", but there is no such file");
 }
 
-/// Refuses a tensor of the index that its file does not have; what is the other way round is a
-/// warning in compatible mode.
-inline void check_agrees(checkpoint_reader& reader, std::filesystem::path const& index,
-                         std::string_view file, index_keys const& keys,
-                         safetensors_header const& header) {
+/// Compares the tensors of a file with those of the index.
+///
+/// \return the tensors that are read from other files: what the index says counts in compatible
+///         mode, with a warning
+/// \throws error as `check_difference`
+inline key_set keys_elsewhere(checkpoint_reader& reader, std::filesystem::path const& index,
+                              std::string_view file, index_difference found) {
+    check_difference(found, index.string(), file, reader.is_strict());
+    for (std::string const& name : found.unlisted)
+        reader.warn(index,
+                    words("'", name, "' is in ", file, ", but the index does not list it there"));
+    if (!found.elsewhere.empty())
+        reader.warn(index, elsewhere_text(found, file));
+    return std::move(found.elsewhere);
+}
+
+inline index_keys keys_in(safetensors_header const& header) {
     index_keys names;
     names.reserve(header.tensors.size());
     for (safetensors_entry const& entry : header.tensors)
         names.push_back(entry.name);
-    if (names == keys)
-        return;
-    for (std::string_view const name : names)
-        if (!std::binary_search(keys.begin(), keys.end(), name)) {
-            std::string const text =
-                words("'", name, "' is in ", file, ", but the index does not list it there");
-            if (reader.is_strict())
-                fail(errc::corrupt_file, index.string(), ": ", text);
-            reader.warn(index, text);
-        }
-    std::sort(names.begin(), names.end());
-    for (std::string_view const key : keys)
-        if (!std::binary_search(names.begin(), names.end(), key))
-            fail(errc::corrupt_file, index.string(), ": '", key, "' should be in ", file,
-                 ", but is not");
+    return names;
 }
 
 inline void check_total(checkpoint_reader& reader, std::filesystem::path const& path,
@@ -96,9 +78,11 @@ inline hf_index add_index(checkpoint_reader& reader, std::filesystem::path const
     std::uint64_t bytes = 0;
     for (auto const& [file, keys] : files) {
         safetensors_header header = reader.open(path.parent_path() / file, part);
-        check_agrees(reader, path, file, keys, header);
-        bytes += header.tensors.empty() ? 0 : header.tensors.back().end;
-        reader.add_whole(std::move(header), part);
+        key_set const elsewhere =
+            keys_elsewhere(reader, path, file, compare_with_index(index, keys, keys_in(header)));
+        for (safetensors_entry const& entry : header.tensors)
+            bytes += elsewhere.contains(entry.name) ? 0 : entry.end - entry.begin;
+        reader.add_whole(std::move(header), part, elsewhere);
     }
     check_total(reader, path, index, bytes);
     return index;
@@ -109,7 +93,9 @@ inline checkpoint_metadata open_index(checkpoint_reader& reader,
     add_index(reader, path);
     reader.check_directory(path.parent_path());
     reader.find_unread(path.parent_path());
-    return reader.take("huggingface");
+    checkpoint_metadata opened = reader.take("huggingface");
+    opened.indexes = {path.filename().string()};
+    return opened;
 }
 
 /// Adds a part of a Unified Checkpoint, and says whether its index tells of master weights.
@@ -167,10 +153,14 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
                                           std::vector<std::filesystem::path> const& all) {
     if (std::string const lost = lost_index(all); !lost.empty())
         fail(errc::corrupt_file, path.parent_path().string(), ": ", lost);
+    bool const is_part = !parts_with(path, all).empty();
     fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
          ", so where its tensors belong is not known; there ", all.size() == 1 ? "is " : "are ",
-         counted(all.size(), "safetensors file"), " and no ", hf_index_name, "; give ",
-         all.size() == 1 ? "the file" : "one of them", " itself");
+         counted(all.size(), "safetensors file"), " and no ", hf_index_name, "; ",
+         is_part ? "by their names they are of ranks, and say nothing of their parts: write which "
+                   "parts they have into a file and give it with --source-layout FILE"
+         : all.size() == 1 ? "give the file itself"
+                           : "give one of them itself, if each is a model of its own");
 }
 
 inline checkpoint_metadata open_sharded(checkpoint_reader& reader,

@@ -150,11 +150,14 @@ RESHARD_DECL void whole_tensors::end_file() {
 }
 
 RESHARD_DECL void whole_tensors::check_new(std::string const& key) {
-    std::filesystem::path const& path = result_.files.back().path;
-    auto const [known, is_new] = keys_.emplace(key, path);
+    auto const file = static_cast<holder_t>(result_.files.size() - 1);
+    auto const [known, is_new] = keys_.emplace(key, file);
     if (!is_new)
-        fail(errc::corrupt_file, path.string(), ": the name '", key, "' stands twice",
-             known->second == path ? "" : ", the first time in " + known->second.string());
+        fail(errc::corrupt_file, result_.files[file].path.string(), ": the name '", key,
+             known->second == file
+                 ? "' is there twice"
+                 : words("' is in ", result_.files[known->second].path.filename().string(),
+                         ", too; if these files are two checkpoints, give one of them"));
 }
 
 RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, data_type dtype,
@@ -194,6 +197,23 @@ RESHARD_DECL void whole_tensors::add(std::string key, index_vector const& shape,
         add_shard(added, part).flat = flat_range{begin, end};
         begin = end;
     }
+}
+
+RESHARD_DECL void whole_tensors::add_part(std::string const& key, index_vector const& shape,
+                                          box const& region, file_tensor const& tensor) {
+    auto const known = parted_.find(key);
+    if (known == parted_.end()) {
+        parted_.emplace(key, result_.tensors.size());
+        add_shard(begin_tensor(key, tensor.dtype, shape), tensor).region = packed_box(region);
+        return;
+    }
+    checkpoint_tensor& added = result_.tensors[known->second];
+    if (added.dtype != tensor.dtype || index_vector(added.shape) != shape)
+        fail(errc::corrupt_file, result_.files.back().path.string(), " and ",
+             result_.files[added.shards.front().file].path.string(), ": tensor '", key, "': it is ",
+             tensor.dtype, " ", shape, " in the former and ", added.dtype, " ",
+             index_vector(added.shape), " in the latter");
+    add_shard(added, tensor).region = packed_box(region);
 }
 
 RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const& key) {

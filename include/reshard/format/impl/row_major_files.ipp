@@ -204,6 +204,19 @@ row_major_files::open(std::filesystem::path const& path) const {
     return std::make_unique<row_major_file>(below_->open(path), known->second);
 }
 
+RESHARD_DECL void row_major_files::check_empty_shards() const {
+    for (auto const& [path, shown] : files_) {
+        std::unique_ptr<file> opened;
+        for (std::size_t i = 0; i < shown.shards.size(); ++i) {
+            if (element_count(index_vector(shown.shards[i].shape)) > 0)
+                continue;
+            if (!opened)
+                opened = below_->open(path);
+            shown.find(*opened, shown.shards[i], i);
+        }
+    }
+}
+
 RESHARD_DECL std::shared_ptr<file_store const> const& row_major_files::lowest() const {
     return next() ? next()->lowest() : below_;
 }

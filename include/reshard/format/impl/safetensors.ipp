@@ -258,7 +258,8 @@ inline void check_strict(safetensors_header const& header, safetensors_mode mode
                          std::string_view file) {
     if (mode == safetensors_mode::strict && !header.warnings.empty())
         fail(safetensors_fault::not_strict, file,
-             words(header.warnings.front(), ", which only the compatible mode accepts"));
+             words(header.warnings.front(),
+                   ", which only the compatible mode (--compatible) accepts"));
 }
 
 RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> start,

@@ -6,6 +6,7 @@
 #include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/impl/found_files.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
@@ -50,6 +51,7 @@ inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> fi
 struct checkpoint_format {
     std::string_view name; ///< that an opened checkpoint has of it
     std::string_view file; ///< the end of its name, or the name of one in a directory
+    /// Nothing for safetensors files and for an index.
     opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
                               std::filesystem::path const& path);
 };
@@ -75,11 +77,26 @@ inline constexpr checkpoint_format formats_of_directories[] = {
     {unified_format, master_single_name, nullptr},
     {unified_format, optimizer_index_name, nullptr},
     {unified_format, optimizer_single_name, nullptr},
+    {"huggingface", adapter_name, nullptr},
+    {"huggingface", diffusers_name, nullptr},
     {"megatron_torch_dist", megatron_metadata_name, open_torch_dist},
     {"torch_dcp", dcp_metadata_name, open_dcp_directory},
-    {"torch_save", torch_index_name, open_torch_index},
+    {"torch_save", torch_index_name, nullptr},
     {"torch_save", torch_file_name, open_torch_file},
+    {"torch_save", "adapter_model.bin", open_torch_file},
+    {"torch_save", "diffusion_pytorch_model.bin", open_torch_file},
 };
+
+/// The formats of directories with an index of any name.
+inline constexpr std::pair<std::string_view, std::string_view> formats_of_indexes[] = {
+    {"huggingface", ".safetensors"},
+    {"torch_save", ".bin"},
+};
+
+inline bool has_index(file_store const& files, std::filesystem::path const& directory) {
+    return !indexes_in(files, directory, ".safetensors").empty() ||
+           !indexes_in(files, directory, ".bin").empty();
+}
 
 inline constexpr std::string_view deepspeed_mark = "zero/PARAMETER/fp32.pt";
 
@@ -97,23 +114,11 @@ RESHARD_DECL std::vector<std::string> names_of_read_formats() {
 /// True for a format of safetensors files.
 inline bool is_safetensors(std::string_view format) { return format.ends_with("safetensors"); }
 
-/// True for files that trainers keep beside a checkpoint: their arguments, and the states of a
-/// learning rate's schedule, a loss's scale and generators of random numbers, of each rank or of
-/// one. They have endings of files with tensors.
-///
-/// \par Source the trainers of PaddleNLP and of Hugging Face
-inline bool is_trainer_file(std::string_view name) {
-    constexpr std::string_view known[] = {"training_args.bin", "scheduler.pdparams",
-                                          "scaler.pdparams",   "scheduler.pt",
-                                          "scaler.pt",         "rng_state.pth"};
-    constexpr std::string_view of_ranks = "rng_state_";
-    return std::ranges::find(known, name) != std::end(known) ||
-           (name.starts_with(of_ranks) && name.ends_with(".pth"));
-}
-
 RESHARD_DECL bool may_hold_tensors(std::string_view name) {
     if (is_trainer_file(name))
         return false;
+    if (!ending_in_index(name).empty())
+        return true;
     constexpr std::string_view endings[] = {
         ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
         ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
@@ -155,6 +160,11 @@ inline std::optional<seen_format> see_format_of_directory(file_store const& file
         return seen_format{std::string(deepspeed_format), std::string(deepspeed_mark)};
     if (auto const metadata = find_paddle_metadata(files, path))
         return seen_format{"paddle_flex", metadata->filename().string()};
+    for (auto const& [format, ending] : formats_of_indexes)
+        if (auto const names = indexes_in(files, path, ending); !names.empty())
+            return seen_format{std::string(format), names.front()};
+    if (auto const ranks = find_torch_ranks(files, path); !ranks.empty())
+        return seen_format{"torch_save", ranks.front().filename().string()};
     if (auto const name = name_with_ending(files, path, ".gguf"))
         return seen_format{"gguf", *name};
     if (auto const name = name_with_ending(files, path, ".safetensors"))
@@ -184,9 +194,18 @@ RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
         return files.find(directory / (is_megatron ? dcp_metadata_name : format.file)) !=
                file_store::kind::nothing;
     });
-    return has_mark ||
-           (files.find(directory) == file_store::kind::directory &&
-            (is_deepspeed_universal(files, directory) || find_paddle_metadata(files, directory)));
+    return has_mark || (files.find(directory) == file_store::kind::directory &&
+                        (is_deepspeed_universal(files, directory) ||
+                         find_paddle_metadata(files, directory) || has_index(files, directory)));
+}
+
+/// Opens a directory by its file; nothing for one of safetensors files.
+inline std::optional<opened_checkpoint> open_as(checkpoint_format const& format,
+                                                std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& file, bool is_strict) {
+    if (format.file == torch_index_name)
+        return open_torch_index(std::move(files), file, is_strict);
+    return format.open ? std::optional(format.open(std::move(files), file)) : std::nullopt;
 }
 
 /// True for a format that a file of any name may have.
@@ -214,8 +233,15 @@ inline std::vector<std::string> marks_of(std::string_view name) {
 /// True where what is at a path may be of that format.
 inline bool has_marks(file_store const& files, std::filesystem::path const& path,
                       std::string_view name) {
-    if (files.find(path) == file_store::kind::file)
+    bool const is_file = files.find(path) == file_store::kind::file;
+    for (auto const& [format, ending] : formats_of_indexes)
+        if (name == format && (is_file ? ending_in_index(path.filename().string()) == ending
+                                       : !indexes_in(files, path, ending).empty()))
+            return true;
+    if (is_file)
         return is_format_of_files(name);
+    if (name == "torch_save" && !find_torch_ranks(files, path).empty())
+        return true;
     if (name == deepspeed_format)
         return is_deepspeed_universal(files, path);
     if (name == "paddle_flex")
@@ -248,14 +274,36 @@ inline std::string missing_marks(file_store const& files, std::filesystem::path 
                          : "and there is no " + marks + " in this directory";
 }
 
+/// A path with the directory that it is in.
+inline std::filesystem::path in_directory(std::filesystem::path const& path) {
+    return path.has_parent_path() ? path : "." / path;
+}
+
+/// The index of `.bin` files that a path names, or that its directory has and no index of
+/// safetensors files beside it.
+inline std::optional<std::filesystem::path> find_torch_index(file_store const& files,
+                                                             std::filesystem::path const& path,
+                                                             std::string_view from) {
+    if (!from.empty() && from != "torch_save")
+        return std::nullopt;
+    if (files.find(path) == file_store::kind::file)
+        return ending_in_index(path.filename().string()) == ".bin"
+                   ? std::optional(in_directory(path))
+                   : std::nullopt;
+    bool const is_directory = files.find(path) == file_store::kind::directory;
+    if (!is_directory || (from.empty() && !indexes_in(files, path, ".safetensors").empty()))
+        return std::nullopt;
+    return only_index(files, path, ".bin");
+}
+
 /// Opens what is at `path`, where it is no safetensors files.
-///
-/// \param from the format that is wanted; empty: what there is
 inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store const> files,
                                                    std::filesystem::path const& path,
-                                                   std::string_view from) {
+                                                   safetensors_options const& options) {
+    std::string_view const from = options.from;
     if (is_safetensors(from))
         return std::nullopt;
+    bool const is_strict = options.mode == safetensors_mode::strict;
     auto const is_file = [&](std::filesystem::path const& one) {
         return files->find(one) == file_store::kind::file;
     };
@@ -264,8 +312,9 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
             return format.open(std::move(files), path);
     for (checkpoint_format const& format : formats_of_directories)
         if ((from.empty() || from == format.name) && is_file(path / format.file))
-            return format.open ? std::optional(format.open(std::move(files), path / format.file))
-                               : std::nullopt;
+            return open_as(format, std::move(files), path / format.file, is_strict);
+    if (auto const index = find_torch_index(*files, path, from))
+        return open_torch_index(std::move(files), *index, is_strict);
     if (files->find(path) != file_store::kind::directory)
         return std::nullopt;
     if ((from.empty() || from == deepspeed_format) && is_deepspeed_universal(*files, path))
@@ -273,6 +322,9 @@ inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store co
     if (auto const metadata = find_paddle_metadata(*files, path);
         metadata && (from.empty() || from == "paddle_flex"))
         return open_paddle_flex(std::move(files), *metadata);
+    if (from.empty() || from == "torch_save")
+        if (auto const ranks = find_torch_ranks(*files, path); !ranks.empty())
+            return open_torch_ranks(std::move(files), path, ranks);
     if (!find_gguf_files(*files, path).empty())
         return open_gguf_directory(std::move(files), path);
     return std::nullopt;

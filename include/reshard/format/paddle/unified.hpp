@@ -72,9 +72,10 @@ RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
 RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
                                                   std::filesystem::path const& directory);
 
-/// Files with the whole tensors of a layout of one rank, and an index for each part: `w.w_0` is the
-/// master weight of `w` where both are there, and `w.moment1_0` and the other states of Paddle's
-/// Adam are the optimizer's. All other tensors are the model's.
+/// Files with the whole tensors of a layout of one rank, and an index for each part: `w.w_0` of 32
+/// bits is the master weight of `w`, which need not be there (`skip_save_model_weight`), and
+/// `w.moment1_0` and the other states of Paddle's Adam are the optimizer's. All other tensors are
+/// the model's, and so is `linear_0.w_0` if any key ends in `.b_0`.
 ///
 /// \throws error as `plan_safetensors` does; errc::unsupported for shards that are no whole
 ///         tensors, and for data types that Paddle does not have

@@ -50,7 +50,6 @@ private:
     using kind = pickle_value::kind;
 
     static constexpr std::size_t most_depth = 64; ///< deeper than any state
-    static constexpr std::size_t most_name_bytes = std::size_t{1} << 16;
 
     /// What a file may have, beside what it has for each byte that was read: values that stand in
     /// many places are there many times here, and each with a name.
@@ -81,8 +80,8 @@ private:
             return walk_dict(key, value, depth);
         if (value.what == kind::list || value.what == kind::tuple)
             return walk_elements(key, value, depth);
-        all_.push_back({key, value});
         bool const is_tensor = is_tensor_(value);
+        add(key, value, is_tensor);
         return {is_tensor, is_tensor};
     }
 
@@ -102,7 +101,7 @@ private:
         if (are_plain(elements)) { // often many numbers, which need no names
             count(elements_, elements.size(), base_elements + values_.bytes_read(),
                   "elements of lists");
-            all_.push_back({key, value});
+            add(key, value);
             return found;
         }
         for (std::size_t i = 0; i < elements.size(); ++i)
@@ -114,10 +113,27 @@ private:
             tuples_.push_back(key);
         }
         if (!found.opens_list) {
+            for (std::size_t i = before; i < all_.size(); ++i)
+                memory_ -= memory_of(all_[i].key, false);
             all_.resize(before);
-            all_.push_back({key, value});
+            add(key, value);
         }
         return found;
+    }
+
+    /// What is made of a value before anything is read: three times its name, and a tensor of a
+    /// checkpoint with where it lies, or an object.
+    static std::uint64_t memory_of(std::string const& key, bool is_tensor) {
+        return (is_tensor ? 480 : 220) + 3 * key.size();
+    }
+
+    void add(std::string const& key, pickle_value value, bool is_tensor = false) {
+        all_.push_back({key, value});
+        memory_ += memory_of(key, is_tensor);
+        if (std::uint64_t const all = values_.memory() + memory_; all > values_.most_memory())
+            fail(errc::limit_exceeded, values_.file(), ": the first ", all_.size(),
+                 " values would take ", all, " bytes of memory; that is too much for a pickle of ",
+                 values_.bytes_read(), " bytes");
     }
 
     bool are_plain(std::span<pickle_value const> elements) const {
@@ -156,9 +172,10 @@ private:
     }
 
     std::string long_name(byte_run where) const {
-        if (where.size() > most_name_bytes)
+        if (where.size() > most_pickled_name_bytes)
             fail(errc::limit_exceeded, values_.file(), ": byte ", where.begin, " begins a name of ",
-                 where.size(), " bytes; those of more than ", most_name_bytes, " are not read");
+                 where.size(), " bytes; those of more than ", most_pickled_name_bytes,
+                 " are not read");
         std::string name(static_cast<std::size_t>(where.size()), '\0');
         file_.read(where.begin, std::as_writable_bytes(std::span(name)));
         return name;
@@ -169,6 +186,7 @@ private:
     predicate const& is_tensor_;
     std::vector<named_value> all_;
     std::vector<std::string> tuples_;
+    std::uint64_t memory_ = 0;   ///< for `all_`
     std::uint64_t found_ = 0;    ///< values that were come by
     std::uint64_t elements_ = 0; ///< of lists that are one value
     std::uint64_t bytes_of_names_ = 0;

@@ -110,6 +110,9 @@ struct pickle_value {
     bool operator==(pickle_value const&) const = default;
 };
 
+/// Longer names in dicts are not read: see `named_values`.
+inline constexpr std::size_t most_pickled_name_bytes = std::size_t{1} << 16;
+
 /// A key of a dict, and its value.
 struct pickle_pair {
     pickle_value key;
@@ -133,8 +136,9 @@ struct pickle_object {
 
 /// A pickle that was read.
 ///
-/// Its memory grows with the bytes that were read, not with what they claim. Bytes and long texts
-/// are not read, and stay in the file.
+/// Its memory grows with the bytes that were read, not with what they claim: most checkpoints need
+/// 5 to 15 bytes a byte, and what would need more than `most_memory` is refused. Bytes and long
+/// texts are not read, and stay in the file.
 ///
 /// Values may be in several places, and within themselves: who follows them counts the steps.
 ///
@@ -160,6 +164,15 @@ public:
     /// How many bytes of it were read, beside those of values that stay in the file.
     std::uint64_t bytes_read() const { return bytes_read_; }
 
+    /// How many bytes of memory it takes.
+    RESHARD_DECL std::uint64_t memory() const;
+
+    /// How many it may take, with all that is made of it before a tensor is read.
+    std::uint64_t most_memory() const { return most_memory(bytes_read_); }
+    static std::uint64_t most_memory(std::uint64_t bytes_read) {
+        return (std::uint64_t{96} << 20) + 22 * bytes_read;
+    }
+
     /// The position behind the last byte of the pickle.
     std::uint64_t end() const { return end_; }
 
@@ -180,6 +193,9 @@ public:
 
     /// What identifies a value that is kept elsewhere.
     RESHARD_DECL pickle_value persistent_id(pickle_value value, std::string_view what) const;
+
+    /// All that identify such values.
+    std::span<pickle_value const> persistent_ids() const { return ids_; }
 
     /// `module.name` of a global.
     RESHARD_DECL std::string_view global(pickle_value value, std::string_view what) const;

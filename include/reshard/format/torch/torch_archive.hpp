@@ -11,6 +11,7 @@
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/layout/distribution.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 
@@ -68,13 +69,21 @@ private:
     std::string const& name_;
 };
 
+/// A rank's part of a tensor that is spread over a mesh: a DTensor.
+struct torch_part {
+    distribution spread;
+    std::optional<holder_t> place; ///< of the rank on the mesh; nothing for one beside it
+    pickle_value local;            ///< the tensor that the rank has
+};
+
 /// An archive of `torch.save`.
 class torch_archive {
 public:
     /// Reads the pickle, and where storages are, but no storage.
     ///
-    /// \throws error as `read_zip` and `pickle`; errc::unsupported also for one that another order
-    ///         of bytes than ours was written in
+    /// \throws error as `read_zip` and `pickle`; errc::corrupt_file also for a storage that is not
+    ///         as long as the pickle says, or that no value of the pickle lies in; errc::unsupported
+    ///         also for one that another order of bytes than ours was written in
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
                                byte_run where);
 
@@ -89,7 +98,18 @@ public:
     ///         not there; errc::unsupported for a data type that we do not have
     RESHARD_DECL file_tensor tensor(pickle_value value, std::string const& what) const;
 
+    /// True for a DTensor, or a parameter that is one.
+    RESHARD_DECL bool is_part(pickle_value value) const;
+
+    /// \pre    `is_part(value)`
+    /// \throws error with errc::corrupt_file for a mesh and placements that do not fit the tensor;
+    ///         errc::unsupported for partial sums, and for an order of cuts that is not read
+    /// \par Source torch.distributed.tensor of torch 2.4 to 2.15
+    RESHARD_DECL torch_part part(pickle_value value, std::string const& what) const;
+
 private:
+    /// The members of a DTensor; nothing for any other value.
+    std::optional<pickle_value> members_of_part(pickle_value value) const;
     /// A function that makes a tensor, and what it is called with.
     struct call {
         std::string_view function;
@@ -101,6 +121,7 @@ private:
     std::optional<call> call_of(pickle_value value) const;
 
     byte_run member(std::string const& name) const;
+    void check_storages() const;
 
     std::string name_;
     std::map<std::string, byte_run> members_; ///< by name within the archive
@@ -160,6 +181,7 @@ RESHARD_DECL std::string torch_file_of(std::string const& pickle);
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/torch/impl/torch_archive.ipp>
+#include <reshard/format/torch/impl/torch_parts.ipp>
 #include <reshard/format/torch/impl/torch_tensors.ipp>
 #endif
 

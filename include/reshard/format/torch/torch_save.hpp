@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// \file
 /// Files of `torch.save`, and the directories of Hugging Face that have such files.
@@ -64,12 +65,27 @@ RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& file
 /// True for a value that has tensors somewhere in it; false where it cannot be read.
 RESHARD_DECL bool has_tensors(saved_object const& object);
 
+/// The tensors of the files of ranks in a directory, which have parts of them: DTensors. What is no
+/// DTensor is in each of the files; of other values those of the first file count.
+///
+/// \throws error as `open_torch_file`; with errc::corrupt_file for files that contradict one
+///         another; a part that no file has is in `incomplete`
+RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& directory,
+                                                std::vector<std::filesystem::path> const& paths);
+
+/// True for a file that has a DTensor.
+RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path const& path);
+
 /// The tensors of the files that an index lists.
 ///
+/// \param  is_strict a tensor in another file than the index says is an error; else what the index
+///         says counts, with a warning
 /// \throws error with errc::missing_file for a file that is not there; errc::corrupt_file for a
 ///         tensor that its file lacks
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
-                                                std::filesystem::path const& index);
+                                                std::filesystem::path const& index,
+                                                bool is_strict = true);
 
 } // namespace reshard::detail
 

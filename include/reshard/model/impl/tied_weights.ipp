@@ -81,7 +81,7 @@ RESHARD_DECL void tie(mapping& program, std::vector<tied_key> const& ties) {
             fail(errc::unknown_key, "'", each.alias, "' is tied to '", each.key,
                  "', which the program does not define");
         program.define(each.alias, expression(output->value));
-        program.relate({detail::relation::kind::alias, each.key, each.alias});
+        program.relate({detail::relation::kind::tie, each.key, each.alias});
     }
 }
 

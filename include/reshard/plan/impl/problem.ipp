@@ -6,8 +6,10 @@
 #include <reshard/plan/problem.hpp>
 
 #include <reshard/core/key_index.hpp>
+#include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/by_name.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -111,16 +113,6 @@ inline std::vector<target_side> targets_of(mapping const& program, layout const&
     return sides;
 }
 
-/// The blocks that a box has elements of.
-inline box blocks_of(box region, index_vector const& block) {
-    for (std::size_t axis = 0; axis < region.ndim(); ++axis) {
-        index_t const end = (region.end(axis) + block[axis] - 1) / block[axis];
-        region.offset[axis] /= block[axis];
-        region.shape[axis] = end - region.offset[axis];
-    }
-    return region;
-}
-
 /// The boxes that each holder has, each once.
 inline std::map<holder_t, std::set<box>> boxes_by_holder(tensor_shards const& shards) {
     std::map<holder_t, std::set<box>> held;
@@ -147,37 +139,62 @@ inline box hull_of(std::set<box> const& boxes) {
     return all;
 }
 
-/// The axis along which a holder lacks some of the blocks it wants; the first one where it lacks
-/// all, or some within.
+/// The axis along which a holder lacks some of the scales it wants; the first axis if it lacks some
+/// within.
+///
+/// \pre it has some
 inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
-    if (!boxes.empty()) {
-        box const all = hull_of(boxes);
-        for (std::size_t axis = 0; axis < wanted.ndim(); ++axis)
-            if (all.offset[axis] > wanted.offset[axis] || all.end(axis) < wanted.end(axis))
-                return axis;
-    }
+    box const all = hull_of(boxes);
+    for (std::size_t axis = 0; axis < wanted.ndim(); ++axis)
+        if (all.offset[axis] > wanted.offset[axis] || all.end(axis) < wanted.end(axis))
+            return axis;
+    return 0;
+}
+
+/// How a tensor has to be cut along an axis so that each rank has the scales of its elements.
+inline std::string cut_advice(relation const& scaled, std::size_t axis) {
+    block_form const form{scaled.block, scaled.count};
+    std::string const whole = "do not cut '" + scaled.companion + "'";
+    if (form.block[axis] == 0)
+        return whole + ", which belongs to all of '" + scaled.key + "' along axis " +
+               std::to_string(axis);
+    std::string const both = words("along axis ", axis, " cut '", scaled.key, "' and its scales ");
+    std::string const cuts =
+        form.block[axis] == 1
+            ? words("at the same cuts: ", counted(form.count_of(axis), "scale"),
+                    form.count_of(axis) == 1 ? " belongs" : " belong", " to one element")
+            : words("between blocks of ", form.block[axis]);
+    return both + cuts +
+           ", or give each rank the scales of every block that it has elements of: " + whole;
+}
+
+/// The first axis along which a box begins or ends inside a block, or axis 0.
+inline std::size_t torn_axis(box const& region, block_form const& form) {
+    for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+        if (index_t const block = form.block[axis];
+            block > 0 && (region.offset[axis] % block != 0 || region.end(axis) % block != 0))
+            return axis;
     return 0;
 }
 
 /// What a holder of `region` lacks of the scales of its blocks, where it has `boxes` of these.
 inline std::string scales_text(relation const& scaled, holder_t holder, box const& region,
                                std::set<box> const& boxes) {
-    box const wanted = blocks_of(region, scaled.block);
-    std::size_t const axis = lacking_axis(boxes, wanted);
+    block_form const form{scaled.block, scaled.count};
+    box const wanted = scales_of_box(region, form);
+    std::size_t const axis =
+        boxes.empty() ? torn_axis(region, form) : axis_of_scales(form, lacking_axis(boxes, wanted));
     return words("'", scaled.key, "': rank ", holder, " holds ", to_string(region),
                  ", whose scales are ", to_string(wanted), " of '", scaled.companion, "', and ",
                  boxes.empty() ? std::string("none of these")
                                : "of these only " + to_string(hull_of(boxes)),
-                 "; along axis ", axis, " cut '", scaled.key, "' and its scales between blocks of ",
-                 scaled.block[axis],
-                 ", or give each rank the scales of every block that it has "
-                 "elements of: do not cut '",
-                 scaled.companion, "'");
+                 "; ", cut_advice(scaled, axis));
 }
 
 /// What is wrong with how a tensor and its scales are spread, or nothing.
 inline std::string scales_fault(relation const& scaled, layout const& target,
                                 tensor_layout const& tensor, tensor_layout const& scales) {
+    block_form const form{scaled.block, scaled.count};
     tensor_shards const shards = target.shards_of(tensor);
     auto const held = boxes_by_holder(target.shards_of(scales));
     for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -186,34 +203,40 @@ inline std::string scales_fault(relation const& scaled, layout const& target,
         auto const place = held.find(shards.holder(i));
         std::set<box> const boxes = place == held.end() ? std::set<box>() : place->second;
         for (box const& region : shards.boxes(i))
-            if (!is_empty(region) && !have_all(boxes, blocks_of(region, scaled.block)))
+            if (!is_empty(region) && !have_all(boxes, scales_of_box(region, form)))
                 return scales_text(scaled, shards.holder(i), region, boxes);
     }
     return {};
 }
 
-/// Whether one tensor has a number for each block of the other.
+/// Whether one tensor has the scales of each block of the other.
 inline bool are_scales(relation const& scaled, index_vector const& shape,
                        index_vector const& scales) {
+    auto const is_form = [](index_vector const& numbers) {
+        return std::ranges::all_of(numbers, [](index_t number) { return number >= 0; });
+    };
     return scaled.what == relation::kind::scale && scaled.block.size() == shape.size() &&
-           blocks_of(whole(shape), scaled.block).shape == scales;
+           (scaled.count.empty() || scaled.count.size() == shape.size()) && is_form(scaled.block) &&
+           is_form(scaled.count) && scale_counts(shape, {scaled.block, scaled.count}) == scales;
 }
 
 RESHARD_DECL std::vector<scales_apart> find_scales_apart(mapping const& program,
                                                          layout const& target) {
     std::vector<scales_apart> found;
-    std::set<std::tuple<std::uint32_t, std::uint32_t, index_vector>> sound; // pairs of spreads
+    std::set<std::string_view> apart;
+    std::set<std::tuple<std::uint32_t, std::uint32_t, index_vector, index_vector>>
+        sound; // pairs of spreads
     for (relation const& one : program.relations()) {
         tensor_layout const* const tensor = target.find(one.key);
         tensor_layout const* const scales = target.find(one.companion);
-        if (!tensor || !scales ||
+        if (!tensor || !scales || apart.contains(one.key) ||
             !are_scales(one, target.shape_of(*tensor), target.shape_of(*scales)) ||
-            sound.contains({tensor->spread, scales->spread, one.block}))
+            sound.contains({tensor->spread, scales->spread, one.block, one.count}))
             continue;
         std::string fault = scales_fault(one, target, *tensor, *scales);
         if (fault.empty())
-            sound.insert({tensor->spread, scales->spread, one.block});
-        else
+            sound.insert({tensor->spread, scales->spread, one.block, one.count});
+        else if (apart.insert(one.key).second)
             found.push_back({one.key, std::move(fault)});
     }
     return found;

@@ -9,9 +9,11 @@
 #include <reshard/format/other_names.hpp>
 #include <reshard/storage/impl/compare.ipp>
 #include <reshard/storage/stored_tensor.hpp>
+#include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace reshard::detail {
@@ -126,17 +128,60 @@ inline bool is_one_tensor(expression const& one, expression const& other, mappin
     return true;
 }
 
-RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& program,
-                                    std::optional<layout> const& wanted) {
-    alias_map candidates = source.metadata().aliases;
+RESHARD_DECL bool is_output_layer(std::string_view key) {
+    constexpr std::string_view endings[] = {"lm_head.weight",
+                                            "lm_head.decoder.weight",
+                                            "lm_head.out_proj.weight",
+                                            "embed_out.weight",
+                                            "predictions.decoder.weight",
+                                            "generator_lm_head.weight",
+                                            "output_projection.weight",
+                                            "proj_out.weight",
+                                            "pred_layer.proj.weight",
+                                            "lm_loss.weight",
+                                            "vocab_projector.weight"};
+    if (std::ranges::any_of(key, [](char c) { return '0' <= c && c <= '9'; }))
+        return false; // of a layer, or of further tokens
+    return std::ranges::any_of(endings, [&](std::string_view ending) {
+        return key == ending ||
+               (key.ends_with(ending) && key[key.size() - ending.size() - 1] == '.');
+    });
+}
+
+/// The names that may be written once, with their keys.
+inline alias_map alias_candidates(checkpoint const& source, mapping const& program,
+                                  alias_rules const& rules) {
+    alias_map candidates, embeddings;
     for (relation const& one : program.relations())
-        if (one.what == relation::kind::alias)
+        if (one.what == relation::kind::tie)
             candidates.emplace(one.companion, one.key);
+    for (relation const& one : program.relations())
+        if (one.what == relation::kind::alias && rules.share_copies &&
+            (!rules.wanted || rules.wanted->find(one.companion))) {
+            candidates.emplace(one.companion, one.key);
+            if (is_output_layer(one.key) && !is_output_layer(one.companion))
+                embeddings.emplace(one.key, one.companion);
+        }
+    for (auto const& [output, embedding] : embeddings) {
+        for (auto& [alias, key] : candidates)
+            key = key == output ? embedding : key;
+        candidates.erase(embedding);
+        candidates.emplace(output, embedding);
+    }
+    for (auto const& [alias, key] : source.metadata().aliases)
+        if (rules.as_stored && (!rules.wanted || are_held_alike(*rules.wanted, alias, key)))
+            candidates.emplace(alias, key);
+    return candidates;
+}
+
+RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& program,
+                                    alias_rules const& rules) {
+    alias_map const candidates = alias_candidates(source, program, rules);
     alias_map kept;
     for (auto const& [alias, key] : candidates) {
         mapping_output const* const output = program.find(alias);
         mapping_output const* const other = program.find(key);
-        if (output && other && !output->added && (!wanted || wanted->find(key)) &&
+        if (output && other && !output->added && (!rules.wanted || rules.wanted->find(key)) &&
             !candidates.contains(key) &&
             is_one_tensor(output->value, other->value, program, source.metadata().aliases))
             kept.emplace(alias, key);

@@ -152,6 +152,16 @@ RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests) {
            std::ranges::count(digests, digests.front()) == std::ssize(digests);
 }
 
+RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
+                                        std::vector<std::uint64_t> const& digests) {
+    auto const opened = std::ranges::find_if(digests, [](std::uint64_t one) { return one != 0; });
+    if (!problem || opened == digests.end())
+        return problem;
+    return error(problem->code(),
+                 words(problem->what(), " (rank ", rank, "; rank ", opened - digests.begin(),
+                       " can open it: all ranks must see one file system there)"));
+}
+
 RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
                                     std::vector<std::uint64_t> const& digests) {
     for (std::size_t rank = 1; rank < digests.size(); ++rank)

@@ -7,6 +7,7 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/megatron/torch_dist.hpp>
@@ -20,6 +21,7 @@
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/file_pieces.hpp>
+#include <reshard/storage/impl/carried_names.ipp>
 #include <reshard/storage/put_pieces.hpp>
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
@@ -130,13 +132,14 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
 /// The values that are to be carried.
 ///
 /// \throws error with errc::unsupported where the target has no place for them
-inline std::vector<saved_object> objects_of(checkpoint const& source, convert_options const& how) {
+inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
+                                            convert_options const& how) {
     if (!how.objects)
         return {};
     std::string const lost = lost_objects(source, how.writing.format);
     if (!lost.empty())
         fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
-    std::vector<saved_object> objects = source.read_objects();
+    auto objects = carried_names(program).rename(source.read_objects());
     for (saved_object& object : objects)
         if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
             if (object.is_common && how.writing.format == "megatron_torch_dist")
@@ -146,18 +149,6 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, convert_op
             object.key = found->second;
         }
     return objects;
-}
-
-inline checkpoint_plan files_of(checkpoint const& source, mapping const& program,
-                                convert_options const& how, strict_verdict& verdict) {
-    auto const aliases = aliases_kept(source, program, how.wanted);
-    if (how.strict && how.wanted)
-        verdict = judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
-    return files_for(program,
-                     verdict.left_out.empty()
-                         ? how.wanted
-                         : std::optional(without_left_out(*how.wanted, verdict)),
-                     how.writing, aliases, objects_of(source, how));
 }
 
 /// The bytes of a target that are put together at once: few, so that they stay in a near cache,
@@ -199,6 +190,22 @@ inline void check_all_read(checkpoint_metadata const& source) {
              source.unread_reason);
 }
 
+/// Refuses a tensor that is larger than all files together, before anything is planned for it: its
+/// shards cannot cover it.
+inline void check_held(checkpoint_metadata const& source) {
+    std::uint64_t there = 0;
+    for (checkpoint_file const& file : source.files)
+        there += file.bytes;
+    for (checkpoint_tensor const& tensor : source.tensors) {
+        index_vector const shape = tensor.shape;
+        index_t const bytes = byte_count(element_count(shape), tensor.dtype);
+        if (static_cast<std::uint64_t>(bytes) > there)
+            fail(errc::not_covered, source.path.string(), ": '", tensor.key, "' is said to be ",
+                 shape, " of ", tensor.dtype, ", ", bytes, " bytes, and the shards of all tensors ",
+                 "have ", there, "; is a file missing, or are the metadata damaged?");
+    }
+}
+
 /// \throws error what a program throws
 inline mapping mapping_of_call(convert_options const& how, checkpoint const& source) {
     if (mapping const* const known = how.program.known())
@@ -222,7 +229,9 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
 ///
 /// \invariant the members refer to one another
 struct planned_conversion {
-    mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
+    mapping program;           ///< equal on all ranks, as are the files, the verdict and the pieces
+    std::string deinterleaved; ///< as `convert_report::deinterleaved`
+    tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
     file_pieces pieces;
@@ -240,17 +249,39 @@ struct planned_conversion {
     void plan_files(checkpoint const& source, std::filesystem::path const& target,
                     convert_options const& how) {
         check_all_read(source.metadata());
+        if (!how.wanted || !how.writing.partial)
+            check_held(source.metadata());
         program = mapping_of_call(how, source);
         carry_fused(program, source.files_layout());
-        at_path(target, [&] {
-            if (!how.cut_fused)
-                check_torn(program, source.files_layout());
-            if (how.wanted && !how.cut_fused)
-                check_fused(program, *how.wanted);
-        });
+        at_path(source.metadata().path,
+                [&] { check_scales(program, source.files_layout(), true); });
+        if (!how.cut_fused)
+            at_path(target, [&] { plan_fused(source, how); });
         if (how.wanted)
             check_scales(program, *how.wanted);
-        at_path(target, [&] { files = files_of(source, program, how, verdict); });
+        at_path(target, [&] { choose_files(source, how); });
+    }
+
+    void choose_files(checkpoint const& source, convert_options const& how) {
+        if (how.strict && how.wanted)
+            verdict =
+                judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
+        names = tie_names(source, program, how);
+        files = files_for(program,
+                          verdict.left_out.empty()
+                              ? how.wanted
+                              : std::optional(without_left_out(*how.wanted, verdict)),
+                          how.writing, names.aliases, objects_of(source, program, how));
+    }
+
+    /// \throws error with errc::bad_layout for fused tensors that cannot be written so, and
+    ///         errc::unsupported where the format has no place for them
+    void plan_fused(checkpoint const& source, convert_options const& how) {
+        check_torn(program, source.files_layout());
+        deinterleaved = deinterleave_whole(program, how.wanted ? &*how.wanted : nullptr);
+        if (how.wanted)
+            check_fused(program, *how.wanted);
+        check_fused_order(fused_of(program, how.wanted), how.writing.format);
     }
 
     void plan_pieces(convert_options const& how, int rank, int ranks) {
@@ -299,6 +330,8 @@ void plan_conversion(group auto const& world, checkpoint const& source,
         alike.add("options.carry", how.carry);
         alike.add("options.objects", how.objects);
         alike.add("options.object_names", how.object_names);
+        alike.add_digest("config.json of the source",
+                         digest_of_all(work.names.config.value_or("")));
         alike.add_digest("options.wanted or options.writing.writer",
                          digest_of(work.files.metadata));
     });
@@ -390,7 +423,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     agree_on(world, [&] { read = put_converted(writer.files(), source, work, how); });
     auto const carried = names_of(beside);
     auto const kept = names_kept(world, target, work.files, carried, how.writing);
-    writer.commit(world, beside);
+    writer.commit(world, beside, work.names.config);
     checkpoint_metadata const& written = work.files.metadata;
     return {.keys = static_cast<index_t>(written.tensors.size()),
             .bytes = data_bytes(written),
@@ -403,7 +436,9 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .carried = gather_values(world, carried).front(),
             .kept = gather_values(world, kept).front(),
             .aliases = written.aliases,
-            .removed = gather_values(world, writer.removed()).front()};
+            .removed = gather_values(world, writer.removed()).front(),
+            .notes = std::move(work.names.notes),
+            .deinterleaved = std::move(work.deinterleaved)};
 }
 
 } // namespace detail

@@ -10,8 +10,13 @@
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/text_file.hpp>
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <set>
+#include <thread>
 #include <utility>
 
 namespace reshard::detail {
@@ -54,20 +59,53 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
         runs_.push_back(runs_of(file.path.filename().string()));
 }
 
+/// A directory, locked with others; without a lock if the file system has none. It waits while
+/// another process has it for itself, as `retain` does while it decides which saves go.
+inline file_descriptor shared_directory(std::filesystem::path const& path) {
+    constexpr auto step = std::chrono::milliseconds(10);
+    for (int tries = 0; tries < 1000; ++tries, std::this_thread::sleep_for(step)) {
+        file_descriptor opened = file_descriptor::open(path.string(), O_RDONLY | O_DIRECTORY);
+        bool const may_go_on = opened.try_share() || errno != EWOULDBLOCK;
+        if (may_go_on && is_at(opened, path.string()))
+            return opened;
+    }
+    fail(errc::io, path.string(), ": a delta cannot refer to it, for another process has it ",
+         "locked; try again when that is done, or write all");
+}
+
+RESHARD_DECL void delta_base::hold() {
+    for (auto const& [save, directory] : directories_) {
+        try {
+            held_.push_back(shared_directory(record_of(save).parent_path()));
+        } catch (error const& problem) {
+            if (problem.code() != errc::missing_file)
+                throw;
+        }
+        check_there(save);
+    }
+}
+
+RESHARD_DECL std::filesystem::path delta_base::record_of(std::string const& save) const {
+    return path_in(*files_, path_, directories_.at(save) / save_record_name);
+}
+
+RESHARD_DECL void delta_base::check_there(std::string const& save) const {
+    auto const record = record_of(save);
+    std::string const what =
+        words(record.parent_path().string(), ": the save ", save, ", which the delta needs, was ");
+    if (files_->find(record) != file_store::kind::file)
+        fail(errc::missing_file, what, "removed while the delta was written; write all");
+    if (std::string const there = read_record_head(*files_, record).save; there != save)
+        fail(errc::corrupt_file, what, "replaced by the save ", there,
+             " while the delta was written; write all");
+}
+
 RESHARD_DECL void delta_base::check_there(record_delta const& delta) const {
     std::set<std::string> needed;
     for (base_file const& base : delta.bases)
         needed.insert(base.save);
-    for (std::string const& save : needed) {
-        auto const record = path_in(*files_, path_, directories_.at(save) / save_record_name);
-        std::string const what = words(record.parent_path().string(), ": the save ", save,
-                                       ", which the delta needs, was ");
-        if (files_->find(record) != file_store::kind::file)
-            fail(errc::missing_file, what, "removed while the delta was written; write all");
-        if (std::string const there = read_record_head(*files_, record).save; there != save)
-            fail(errc::corrupt_file, what, "replaced by the save ", there,
-                 " while the delta was written; write all");
-    }
+    for (std::string const& save : needed)
+        check_there(save);
 }
 
 RESHARD_DECL std::vector<delta_run> delta_base::runs_of(std::string const& file) const {

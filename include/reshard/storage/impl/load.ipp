@@ -10,6 +10,7 @@
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/overlap.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/names/variable_names.hpp>
@@ -159,6 +160,7 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
         check_fused(work.program, work.wanted);
     }
     check_needs("options.needs", how.needs, keys_of(wanted), keys_filled(work.program, wanted));
+    check_scales(work.program, source.files_layout(), false);
     check_scales(work.program, work.wanted);
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);
     work.problem.source_names = &source.file_names();

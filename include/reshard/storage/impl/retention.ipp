@@ -11,7 +11,10 @@
 #include <reshard/storage/leftovers.hpp>
 #include <reshard/storage/put_in_place.hpp>
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -97,6 +100,8 @@ private:
         verdicts_[i] = {true, "no rule keeps it"};
         if (save.is_pinned)
             keep(i, "it is pinned");
+        else if (save.is_in_use)
+            keep(i, "a save in progress is a delta of it");
         else if (!save.stranger.empty())
             keep(i, "it has '" + save.stranger +
                         "', which is not of the save and would be lost; move it away");
@@ -248,10 +253,54 @@ inline void delete_all(std::filesystem::path const& directory, std::vector<found
     }
 }
 
+/// The saves that go, each locked so that no delta of it can begin.
+class locked_saves {
+public:
+    locked_saves(std::filesystem::path const& directory, std::vector<found_save> const& saves,
+                 std::vector<retention_verdict> const& verdicts) {
+        for (std::size_t i = 0; i < saves.size(); ++i)
+            if (verdicts[i].goes && saves[i].state == completeness::complete)
+                lock(directory, saves[i].name);
+    }
+
+    /// Judges saves again: of those that go, no delta is in progress.
+    std::vector<retention_verdict> judge_again(std::vector<found_save>& saves,
+                                               retention const& rules) {
+        for (;;) {
+            std::size_t const before = in_use_.size();
+            for (found_save& save : saves)
+                save.is_in_use = in_use_.contains(save.name);
+            auto verdicts = judge(saves, rules);
+            for (std::size_t i = 0; i < saves.size(); ++i)
+                if (verdicts[i].goes && saves[i].state == completeness::complete &&
+                    !locks_.contains(saves[i].name))
+                    in_use_.insert(saves[i].name); // it would not have gone before
+            if (in_use_.size() == before)
+                return verdicts;
+        }
+    }
+
+private:
+    void lock(std::filesystem::path const& directory, std::string const& name) {
+        file_descriptor opened =
+            file_descriptor::open((directory / name).string(), O_RDONLY | O_DIRECTORY);
+        if (opened.try_lock() || errno != EWOULDBLOCK)
+            locks_.emplace(name, std::move(opened));
+        else
+            in_use_.insert(name);
+    }
+
+    std::map<std::string, file_descriptor> locks_;
+    std::set<std::string> in_use_;
+};
+
 RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const& directory,
                                                     retention const& rules, bool do_delete) {
-    auto const saves = saves_in(directory);
-    auto const verdicts = judge(saves, rules);
+    auto saves = saves_in(directory);
+    locked_saves locked(directory, saves, judge(saves, rules));
+    if (do_delete)
+        saves = saves_in(directory); // a delta that was in progress may be complete by now
+    auto const verdicts = locked.judge_again(saves, rules);
     if (do_delete)
         delete_all(directory, saves, verdicts);
     std::vector<retained_save> report;

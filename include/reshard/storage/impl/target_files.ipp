@@ -25,6 +25,13 @@ namespace reshard {
 
 namespace detail {
 
+RESHARD_DECL bool are_held_alike(layout const& wanted, std::string const& one,
+                                 std::string const& other) {
+    tensor_layout const* const a = wanted.find(one);
+    tensor_layout const* const b = wanted.find(other);
+    return a && b && (a->spread == b->spread || wanted.spread_of(*a) == wanted.spread_of(*b));
+}
+
 RESHARD_DECL void check_complete(layout const& wanted) {
     for (tensor_layout const& tensor : wanted.tensors) {
         shard_table const shards = blocks_listed(wanted.spread_of(tensor));
@@ -122,8 +129,7 @@ inline void check_program(std::string const& program) {
              " is not UTF-8, as all of a record is; leave the program out, or convert its text");
 }
 
-/// The fused tensors among those that are written.
-inline fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
+RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
     fused_tensors written = program.fused();
     std::erase_if(written, [&](auto const& one) {
         return wanted ? !wanted->find(one.first) : !program.find(one.first);
@@ -161,14 +167,25 @@ inline layout layout_of_whole(catalog const& tensors) {
     return reshard::layout_of(held);
 }
 
-/// Refuses tensors that were interleaved for several ranks.
-inline void check_global_order(fused_tensors const& fused, std::string_view format) {
+RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format) {
     for (auto const& [key, made] : fused)
-        if (made.blocks > 1)
+        if (made.blocks > 1 && format == "megatron_torch_dist")
             fail(errc::unsupported, "'", key, "' is interleaved in ", made.blocks, " parts, and ",
                  format,
-                 " has tensors in their global order, which its readers cut themselves; "
-                 "write it without a layout, and cut that by a second conversion");
+                 " has tensors in their global order, which its readers cut themselves; write it "
+                 "without a layout, and its tensors are written in sequence");
+}
+
+/// Refuses what could not be read again, before anything is written.
+inline void check_limits(std::string_view format, mapping const& program,
+                         std::optional<layout> const& wanted,
+                         std::vector<saved_object> const& objects) {
+    for (saved_object const& object : objects)
+        check_name_limits(format, object.key);
+    if (wanted)
+        return check_limits(format, *wanted);
+    for (mapping_output const& output : program.outputs())
+        check_limits(format, output.key, output.value.dtype, output.value.shape);
 }
 
 /// The files in the format of another library.
@@ -178,11 +195,22 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
     check_other_format(options);
     if (format.is_file() && wanted)
         check_single_file(wanted, options);
-    if (format.has_global_order)
-        check_global_order(choices.fused, format.name);
     if (wanted && !options.partial)
         check_complete(*wanted);
+    check_limits(format.name, program, wanted, choices.objects);
     return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
+}
+
+/// The names that files of ours have without tensors. A rank whose file has all that the rank holds
+/// finds a tensor of either name there.
+inline std::map<std::string, std::string> names_to_keep(std::map<std::string, std::string> aliases,
+                                                        std::optional<layout> const& wanted,
+                                                        write_options const& options) {
+    if (writes_replicas(options))
+        std::erase_if(aliases, [&](auto const& one) {
+            return wanted->find(one.first) && !are_held_alike(*wanted, one.first, one.second);
+        });
+    return aliases;
 }
 
 /// Refuses a layout where the format has whole tensors.
@@ -196,7 +224,7 @@ inline void check_layout_wanted(std::optional<layout> const& wanted, write_optio
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
-                                       std::map<std::string, std::string> const& aliases,
+                                       std::map<std::string, std::string> const& names,
                                        std::vector<saved_object> objects) {
     written_format const* const format =
         options.format.empty() ? nullptr : &written_format_of(options.format);
@@ -204,9 +232,11 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
     check_program(options.program);
     check_chunk_bytes(options);
     check_replicas_wanted(wanted, options);
+    auto const aliases =
+        format && format->plan ? file_choices().aliases : names_to_keep(names, wanted, options);
     file_choices const choices{
         .chunk_bytes = options.digests ? static_cast<std::uint64_t>(options.chunk_bytes) : 0,
-        .aliases = format && format->plan ? file_choices().aliases : aliases,
+        .aliases = aliases,
         .texts = options.texts,
         .writer = options.writer,
         .files_per_rank = options.files_per_rank,
@@ -220,17 +250,21 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         return other_files_for(program, wanted, options, *format, choices);
     if (options.single_file || (format && format->is_file())) {
         check_single_file(wanted, options);
+        check_limits("safetensors", program, wanted, {});
         return plan_file(without_keys(catalog_of(program), aliases), choices);
     }
-    if (!wanted && options.format != "sharded_safetensors")
+    if (!wanted && options.format != "sharded_safetensors") {
+        check_limits("huggingface", program, wanted, {});
         return plan_huggingface(without_keys(catalog_of(program), aliases),
                                 options.most_file_bytes != 0 ? options.most_file_bytes
                                                              : huggingface_file_bytes,
                                 choices);
+    }
     layout const written =
         without_keys(wanted ? *wanted : layout_of_whole(catalog_of(program)), aliases);
     if (!options.partial)
         check_complete(written);
+    check_limits("sharded_safetensors", program, written, {});
     return plan_sharded(written, choices);
 }
 

@@ -31,7 +31,7 @@ inline std::string header_bytes(open_file& file, std::string const& name) {
 }
 
 inline bool is_text_of_checkpoint(std::string const& name) {
-    return name == save_record_name || name == hf_index_name;
+    return name == save_record_name || !ending_in_index(name).empty();
 }
 
 RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,

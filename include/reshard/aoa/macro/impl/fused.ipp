@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/macro/macros.hpp>
 
+#include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/key_index.hpp>
 
@@ -21,6 +22,14 @@
 #include <variant>
 
 namespace reshard::aoa::detail {
+
+/// `[512, 16]`.
+inline std::string extents_text(std::vector<index_t> const& extents) {
+    std::string text = "[";
+    for (index_t const extent : extents)
+        text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+    return text + ']';
+}
 
 /// The statement of a fused macro, which knows how it should have been written.
 class fused_statement {
@@ -72,6 +81,18 @@ public:
         if (found < 1)
             refuse(words("has ", name, '=', found, ", which is less than 1"), {});
         return found;
+    }
+
+    /// The extents of `sizes`, one for each of the tensors.
+    std::vector<index_t> sizes() const {
+        attribute const* const found = find_attribute(context_.code, one_, "sizes");
+        if (!found)
+            refuse("lacks sizes", {});
+        try {
+            return parse_list(*found);
+        } catch (statement_error const& error) {
+            fail_in(one_, error);
+        }
     }
 
     /// The axis along which the macro cuts and joins: 1 where the statement names none.
@@ -128,11 +149,21 @@ public:
     name right(std::size_t i) const { return context_.code.right(one_)[i]; }
     std::string text(name const& of) const { return std::string(context_.code.text(of)); }
 
+    /// Gives the splits and concats that follow extents of what they cut or join; none: they say
+    /// no extents.
+    void set_sizes(std::vector<index_t> sizes) {
+        sizes_ = std::move(sizes);
+        like_is_ready_ = false;
+    }
+
     /// Appends `from -> to, axis=...`: a split, a concat, or a plain renaming of one to one.
     void append(std::vector<statement>& expanded, std::span<name const> from,
                 std::span<name const> to) {
         if (!like_is_ready_) {
-            like_.attributes = context_.code.make_attributes({{"axis", axis(), '"', {}}});
+            std::vector<attribute> list{{"axis", axis(), '"', {}}};
+            if (!sizes_.empty())
+                list.push_back({"sizes", extents_text(sizes_), '"', {}});
+            like_.attributes = context_.code.make_attributes(std::move(list));
             like_is_ready_ = true;
         }
         expanded.push_back(context_.make(from, to, like_));
@@ -201,6 +232,7 @@ private:
     statement one_;
     statement like_;
     bool like_is_ready_ = false;
+    std::vector<index_t> sizes_;
     std::string_view word_;
     std::string_view form_;
 };
@@ -328,66 +360,6 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
     }
     if (fuses)
         fused.append(expanded, order, {&whole, 1});
-}
-
-/// The pieces as they lie in a tensor of `parts` parts: of each part first the gate, then the up.
-inline std::vector<name> ffn_order(std::span<name const> gate, std::span<name const> up,
-                                   index_t parts) {
-    std::vector<name> order;
-    std::size_t const step = gate.size() / static_cast<std::size_t>(parts);
-    for (std::size_t first = 0; first < gate.size(); first += step) {
-        for (std::span<name const> const& kind :
-             {gate.subspan(first, step), up.subspan(first, step)})
-            order.insert(order.end(), kind.begin(), kind.end());
-    }
-    return order;
-}
-
-/// `lcm`, or a refusal where there would be absurdly many pieces.
-inline index_t common_pieces(fused_statement const& fused, index_t source, index_t target) {
-    index_t const step = source / std::gcd(source, target);
-    if (step > 1'000'000'000 / target)
-        fused.refuse(words("would need more than 1000000000 pieces: ", source,
-                           " parts in the source, ", target, " in the target"),
-                     {});
-    return step * target;
-}
-
-/// The statements of one macro that has `left` and `right` names.
-inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t right,
-                       std::vector<statement>& expanded) {
-    index_t const source = left == 1 ? fused.left_parts() : 1;
-    index_t const target = right == 1 ? fused.right_parts() : 1;
-    index_t const count = common_pieces(fused, source, target);
-    name from = fused.left(0);
-    if (left == 2) {
-        name const both[] = {fused.left(0), fused.left(1)};
-        from = fused.fresh(fused.text(both[0]) + '.' + fused.text(both[1]) + ".tmp");
-        fused.append(expanded, both, {&from, 1});
-    }
-    auto const gate = fused.pieces("fused_ffn_tmp.GATE_", count);
-    auto const up = fused.pieces("fused_ffn_tmp.UP_", count);
-    fused.append_split(expanded, from, ffn_order(gate, up, source), source);
-    name const first = fused.right(0);
-    if (right == 1)
-        return fused.append_fused(expanded, ffn_order(gate, up, target), {&first, 1}, target);
-    name const second = fused.right(1);
-    fused.append(expanded, gate, {&first, 1});
-    fused.append(expanded, up, {&second, 1});
-}
-
-RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
-                                   std::vector<statement>& expanded) {
-    if (!is_fused(context, one, "fused_ffn"))
-        return expanded.push_back(one);
-    fused_statement fused(context, one, "fused_ffn",
-                          "s -> d, fused_ffn  or  s -> gate, up, fused_ffn  or  gate, up "
-                          "-> d, fused_ffn, optionally with "
-                          "axis=n");
-    fused.allow({"axis"});
-    fused.check_form((one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1));
-    fused.report_uncut_axis();
-    expand_ffn(fused, one.left, one.right, expanded);
 }
 
 RESHARD_DECL name const* repeated_name(std::span<name const> names) {

@@ -159,8 +159,8 @@ RESHARD_DECL std::optional<index_t> part_counter::parts_of_key(std::uint32_t ver
     std::optional<index_t> parts;
     add_parts(key, axis, parts);
     for (state_suffix const& each_suffix : suffixes_)
-        if (!each_suffix.scalar)
-            add_parts(key + each_suffix.suffix, axis, parts);
+        if (!each_suffix.scalar && (!each_suffix.is_found || !keys_.find(key)))
+            add_parts(key_of_state(key, each_suffix), axis, parts);
     return parts;
 }
 

@@ -124,7 +124,9 @@ inline std::string written(program const& code, std::span<name const> names) {
 inline std::string plain_form(program const& code, statement const& one, std::string_view word,
                               index_t axis) {
     bool const is_one_to_one = one.left == 1 && one.right == 1;
-    std::string const operands = word == "fused_ffn" ? "gate, up" : "q, k, v";
+    std::string const operands = word == "fused_ffn" ? "gate, up"
+                                 : word == "fused"   ? "part_0, part_1, ..."
+                                                     : "q, k, v";
     return (is_one_to_one ? operands : written(code, code.left(one))) + " -> " +
            written(code, code.right(one)) + words(", axis=", axis);
 }

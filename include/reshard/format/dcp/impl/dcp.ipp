@@ -7,6 +7,8 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/format/fused_text.hpp>
+#include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -61,39 +63,26 @@ public:
 
     opened_checkpoint read() {
         pickle_value const root = values_->root();
+        pickle_value const places = values_->member(root, "storage_data", "the metadata");
+        unplaced_shards_ = values_->pairs(places, "storage_data").size();
         read_tensors(values_->member(root, "state_dict_metadata", "the metadata"));
-        read_places(values_->member(root, "storage_data", "the metadata"));
+        read_places(places);
         check_all_placed();
         read_flattened(root);
         read_version(root);
+        result_.fused = fused_in(*values_, root);
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
+        files->check_empty_shards();
         sort_tensors();
         auto read_objects = [files = files_, names = result_.files,
                              objects = result_.objects](key_set const& keys) {
-            return objects_in(*files, names, objects, keys);
+            return objects_of_items(*files, names, objects, keys);
         };
         return {std::move(result_), std::move(files), std::move(read_objects)};
     }
 
 private:
     using kind = pickle_value::kind;
-
-    /// Items of objects are files of torch.save already.
-    static std::vector<saved_object> objects_in(file_store const& files,
-                                                std::vector<checkpoint_file> const& names,
-                                                std::vector<checkpoint_object> const& objects,
-                                                key_set const& keys) {
-        std::vector<saved_object> all;
-        for (checkpoint_object const& one : objects) {
-            if (!keys.contains(one.key))
-                continue;
-            std::string archive(one.bytes.size(), ' ');
-            files.open(names[one.file].path)
-                ->read(one.bytes.begin, std::as_writable_bytes(std::span(archive)));
-            all.push_back({one.key, std::move(archive)});
-        }
-        return all;
-    }
 
     template <class... Words>
     [[noreturn]] void refuse(Words const&... text) const {
@@ -194,6 +183,9 @@ private:
             shard.region = {torch_extents(*values_, values_->member(chunk, "offsets", what), what),
                             torch_extents(*values_, values_->member(chunk, "sizes", what), what)};
             check_inside(tensor, shard.region, what);
+            if (unplaced_shards_-- == 0) // before memory is taken for all of them
+                refuse(what, ": the shard at ", index_vector(shard.region.offset),
+                       " is one more than storage_data has places for");
             tensor.shards.push_back(std::move(shard));
         }
     }
@@ -269,17 +261,23 @@ private:
             refuse(named, ": ", length, " bytes from ", begin, " on");
         byte_run const bytes{begin, begin + length};
         check_in_file(file, bytes, named);
-        if (what.is_object) {
-            result_.objects[what.number].file = static_cast<holder_t>(file);
-            result_.objects[what.number].bytes = bytes;
-            return;
-        }
+        if (what.is_object)
+            return place_object(result_.objects[what.number], file, bytes);
         std::uint32_t const chunk = chunk_of(what.number, index, named);
         checkpoint_shard& shard = result_.tensors[what.number].shards[chunk];
         if (shard.file != unplaced)
             refuse(named, ": the shard at ", shard.region.offset, " stands twice in storage_data");
         shard.file = static_cast<holder_t>(file);
         items_[file].push_back({what.number, chunk, bytes});
+    }
+
+    void place_object(checkpoint_object& object, std::size_t file, byte_run bytes) const {
+        if (object.bytes.size() > 0)
+            refuse("object '", object.key, "' stands twice in storage_data");
+        if (bytes.size() == 0)
+            refuse("object '", object.key, "' is said to have no bytes");
+        object.file = static_cast<holder_t>(file);
+        object.bytes = bytes;
     }
 
     std::uint64_t count_in(pickle_value info, char const* name, std::string const& what) const {
@@ -346,6 +344,9 @@ private:
                 if (shard.file == unplaced)
                     refuse("tensor '", tensor.key, "': the shard at ", shard.region.offset,
                            " is in no file of storage_data");
+        for (checkpoint_object const& object : result_.objects)
+            if (object.bytes.size() == 0)
+                refuse("object '", object.key, "' is in no file of storage_data");
     }
 
     /// Gives each shard its place in a file that has nothing but shards.
@@ -380,6 +381,10 @@ private:
         index_t const elements =
             element_count_of(shape, [&] { return "tensor '" + tensor.key + "': "; });
         auto const bytes = static_cast<std::uint64_t>(byte_count(elements, tensor.dtype));
+        if (item.bytes.size() < bytes)
+            refuse("tensor '", tensor.key, "': the shard ", shape, " of ", tensor.dtype, " at ",
+                   index_vector(shard.region.offset), " has ", bytes, " bytes, and its item in ",
+                   real.name, " has ", item.bytes.size());
         if (item.bytes.size() == bytes)
             real.keys.emplace(real.items.size(), tensor.key);
         real.items.push_back(item.bytes);
@@ -405,6 +410,7 @@ private:
     checkpoint_metadata result_;
     std::vector<std::string_view> names_; ///< of all that state_dict_metadata lists
     std::vector<entry> entries_;          ///< the same
+    std::size_t unplaced_shards_ = 0;     ///< places of `storage_data` that no shard has yet
     key_index keys_;
     std::map<std::string, std::size_t, std::less<>> file_numbers_;
     std::vector<std::vector<dcp_item>> items_; ///< by file

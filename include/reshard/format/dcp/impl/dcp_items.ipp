@@ -13,6 +13,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace reshard::detail {
 
@@ -42,6 +46,23 @@ inline file_tensor tensor_of_safetensors(file_store::file const& file, std::stri
         return {shard.dtype, shape, {begin + shard.begin, row_major_strides(shape)}};
     }
     fail(errc::corrupt_file, what, ": tensor '", key, "' should be there, but is not");
+}
+
+/// Values that are no tensors: items of these are files of torch.save already.
+inline std::vector<saved_object> objects_of_items(file_store const& files,
+                                                  std::vector<checkpoint_file> const& names,
+                                                  std::vector<checkpoint_object> const& objects,
+                                                  key_set const& keys) {
+    std::vector<saved_object> all;
+    for (checkpoint_object const& one : objects) {
+        if (!keys.contains(one.key))
+            continue;
+        std::string archive(one.bytes.size(), ' ');
+        files.open(names[one.file].path)
+            ->read(one.bytes.begin, std::as_writable_bytes(std::span(archive)));
+        all.push_back({one.key, std::move(archive)});
+    }
+    return all;
 }
 
 RESHARD_DECL file_tensor dcp_file::tensor(file_store::file const& opened,

@@ -6,6 +6,7 @@
 #include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/planned_files.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -43,6 +44,7 @@ public:
             files.end_file(end);
         }
         metadata_ = files.metadata();
+        metadata_.fused = choices.fused;
         for (checkpoint_tensor const& tensor : metadata_.tensors)
             check_offsets(tensor);
         return files.take(nullptr);
@@ -119,6 +121,7 @@ private:
             out.dict([&] { put_paths(out); });
             out.text("storage_data");
             out.dict([&] { put_places(out); });
+            put_fused(out, metadata_.fused);
         });
         return out.take();
     }

@@ -7,13 +7,17 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/file_reader.hpp>
+#include <reshard/format/impl/part_names.ipp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,42 +30,30 @@ struct gguf_type {
     std::uint32_t number;
     std::string_view name;
     std::optional<data_type> dtype; ///< nothing: quantised
+    std::uint64_t block = 0; ///< of quantised ones: elements that are stored together; 0: not known
+    std::uint64_t block_bytes = 0;
 };
 
-/// \par Source the enumeration `ggml_type` of ggml; numbers that are missing were taken back there
+/// \par Source the enumeration `ggml_type` of ggml; numbers that are missing were taken back there.
+///             Blocks: `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
 inline constexpr gguf_type gguf_types[] = {
-    {0, "F32", data_type::f32},
-    {1, "F16", data_type::f16},
-    {2, "Q4_0", {}},
-    {3, "Q4_1", {}},
-    {6, "Q5_0", {}},
-    {7, "Q5_1", {}},
-    {8, "Q8_0", {}},
-    {9, "Q8_1", {}},
-    {10, "Q2_K", {}},
-    {11, "Q3_K", {}},
-    {12, "Q4_K", {}},
-    {13, "Q5_K", {}},
-    {14, "Q6_K", {}},
-    {15, "Q8_K", {}},
-    {16, "IQ2_XXS", {}},
-    {17, "IQ2_XS", {}},
-    {18, "IQ3_XXS", {}},
-    {19, "IQ1_S", {}},
-    {20, "IQ4_NL", {}},
-    {21, "IQ3_S", {}},
-    {22, "IQ2_S", {}},
-    {23, "IQ4_XS", {}},
-    {24, "I8", data_type::i8},
-    {25, "I16", data_type::i16},
-    {26, "I32", data_type::i32},
-    {27, "I64", data_type::i64},
-    {28, "F64", data_type::f64},
-    {29, "IQ1_M", {}},
-    {30, "BF16", data_type::bf16},
-    {34, "TQ1_0", {}},
-    {35, "TQ2_0", {}},
-    {39, "MXFP4", {}},
+    {0, "F32", data_type::f32},    {1, "F16", data_type::f16},
+    {2, "Q4_0", {}, 32, 18},       {3, "Q4_1", {}, 32, 20},
+    {6, "Q5_0", {}, 32, 22},       {7, "Q5_1", {}, 32, 24},
+    {8, "Q8_0", {}, 32, 34},       {9, "Q8_1", {}},
+    {10, "Q2_K", {}, 256, 84},     {11, "Q3_K", {}, 256, 110},
+    {12, "Q4_K", {}, 256, 144},    {13, "Q5_K", {}, 256, 176},
+    {14, "Q6_K", {}, 256, 210},    {15, "Q8_K", {}},
+    {16, "IQ2_XXS", {}, 256, 66},  {17, "IQ2_XS", {}, 256, 74},
+    {18, "IQ3_XXS", {}, 256, 98},  {19, "IQ1_S", {}, 256, 50},
+    {20, "IQ4_NL", {}, 32, 18},    {21, "IQ3_S", {}, 256, 110},
+    {22, "IQ2_S", {}, 256, 82},    {23, "IQ4_XS", {}, 256, 136},
+    {24, "I8", data_type::i8},     {25, "I16", data_type::i16},
+    {26, "I32", data_type::i32},   {27, "I64", data_type::i64},
+    {28, "F64", data_type::f64},   {29, "IQ1_M", {}, 256, 56},
+    {30, "BF16", data_type::bf16}, {34, "TQ1_0", {}, 256, 54},
+    {35, "TQ2_0", {}, 256, 66},    {39, "MXFP4", {}, 32, 17},
+    {40, "NVFP4", {}, 64, 36},     {41, "Q1_0", {}, 128, 18},
 };
 
 /// A tensor of a type that is not read, and what a message calls it.
@@ -75,7 +67,8 @@ class gguf_reader {
 public:
     gguf_reader(file_store::file const& file, std::string name, whole_tensors& all,
                 std::vector<unread_tensor>& unread)
-        : bytes_(file.facts().bytes),
+        : file_(file),
+          bytes_(file.facts().bytes),
           name_(std::move(name)),
           input_(file, name_, {0, bytes_}),
           all_(all),
@@ -92,6 +85,14 @@ public:
 
     /// How many files the model is in, as this one says.
     std::uint64_t files() const { return files_; }
+
+    /// Which of them it is, from 0 on, where it says so.
+    std::optional<std::uint64_t> number() const { return number_; }
+
+    /// How many tensors all of them have, where it says so.
+    std::optional<std::uint64_t> tensors_of_all() const { return tensors_of_all_; }
+
+    std::uint64_t tensors() const { return tensor_count_; }
 
     std::uint64_t version() const { return version_; }
 
@@ -168,6 +169,10 @@ private:
             alignment_ = checked_alignment(number);
         if (key == "split.count")
             files_ = number;
+        if (key == "split.no")
+            number_ = number;
+        if (key == "split.tensors.count")
+            tensors_of_all_ = number;
         if (!key.starts_with("split."))
             all_.add_object(std::move(key));
     }
@@ -235,27 +240,76 @@ private:
 
     void add_tensors() {
         std::uint64_t const end = input_.position();
-        std::uint64_t const data = (end + alignment_ - 1) / alignment_ * alignment_;
-        for (entry& one : entries_) {
-            std::string const what = name_ + ": tensor '" + one.name + "': ";
-            index_t const elements = element_count_of(one.shape, [&] { return what; });
-            if (!one.type.dtype) {
+        std::uint64_t const data = aligned(end);
+        check_padding(end, std::min(data, bytes_), name_ + ": the header ");
+        check_places(data);
+        for (entry& one : entries_)
+            if (one.type.dtype)
+                all_.add(std::move(one.name), {*one.type.dtype,
+                                               one.shape,
+                                               {data + one.offset, row_major_strides(one.shape)}});
+            else
                 unread_.push_back({one.name, "tensor '" + one.name + "' (" +
                                                  std::string(one.type.name) + " " +
                                                  to_string(one.shape) + ")"});
-                continue;
-            }
-            auto const bytes = static_cast<std::uint64_t>(byte_count(elements, *one.type.dtype));
-            if (data > bytes_ || one.offset > bytes_ - data || bytes > bytes_ - data - one.offset)
-                fail(errc::corrupt_file, what, bytes, " bytes from ", one.offset,
-                     " of the data on, which begin at ", data, ", exceed the file of ", bytes_,
-                     "; was it cut short?");
-            all_.add(
-                std::move(one.name),
-                {*one.type.dtype, one.shape, {data + one.offset, row_major_strides(one.shape)}});
-        }
     }
 
+    /// Refuses tensors that exceed the file, or that are not one behind the other: where a count in
+    /// the header is wrong, others lie where these are thought to be.
+    void check_places(std::uint64_t data) const {
+        std::vector<entry const*> sorted;
+        for (entry const& one : entries_)
+            sorted.push_back(&one);
+        std::ranges::stable_sort(sorted, {}, &entry::offset);
+        std::uint64_t next = 0;
+        for (entry const* const one : sorted) {
+            std::string const what = name_ + ": tensor '" + one->name + "': ";
+            auto const bytes = bytes_of(*one, what);
+            if (!bytes)
+                return;
+            if (data > bytes_ || one->offset > bytes_ - data ||
+                *bytes > bytes_ - data - one->offset)
+                fail(errc::corrupt_file, what, *bytes, " bytes from ", one->offset,
+                     " of the data on, which begin at ", data, ", exceed the file of ", bytes_,
+                     "; was it cut short?");
+            if (one->offset != next)
+                fail(errc::corrupt_file, what, "begins at byte ", one->offset,
+                     " of the data, and the tensors before it end at ", next);
+            next = aligned(next + *bytes);
+            check_padding(data + one->offset + *bytes, std::min(data + next, bytes_), what);
+        }
+        if (bytes_ > data && bytes_ - data > next)
+            fail(errc::corrupt_file, name_, ": goes on for ", bytes_ - data - next,
+                 " bytes behind the ", counted(static_cast<index_t>(tensor_count_), "tensor"),
+                 " that it counts; was it damaged?");
+    }
+
+    /// The bytes of a tensor; nothing for a type whose blocks are not known.
+    static std::optional<std::uint64_t> bytes_of(entry const& one, std::string const& what) {
+        index_t const elements = element_count_of(one.shape, [&] { return what; });
+        if (one.type.dtype)
+            return static_cast<std::uint64_t>(byte_count(elements, *one.type.dtype));
+        if (one.type.block == 0)
+            return std::nullopt;
+        return (static_cast<std::uint64_t>(elements) + one.type.block - 1) / one.type.block *
+               one.type.block_bytes;
+    }
+
+    std::uint64_t aligned(std::uint64_t place) const {
+        return (place + alignment_ - 1) / alignment_ * alignment_;
+    }
+
+    /// Between the header, the tensors and the end there are zeros: else a count is too small, or an
+    /// extent.
+    void check_padding(std::uint64_t begin, std::uint64_t end, std::string const& what) const {
+        std::string bytes(static_cast<std::size_t>(end - begin), ' ');
+        file_.read(begin, std::as_writable_bytes(std::span(bytes)));
+        if (std::size_t const place = bytes.find_first_not_of('\0'); place != bytes.npos)
+            fail(errc::corrupt_file, what, "ends at byte ", begin, ", and byte ", begin + place,
+                 " behind it is no padding; was the file damaged?");
+    }
+
+    file_store::file const& file_;
     std::uint64_t bytes_;
     std::string name_;
     file_reader input_;
@@ -266,7 +320,43 @@ private:
     std::uint64_t value_count_ = 0;
     std::uint64_t alignment_ = 32;
     std::uint64_t files_ = 1;
+    std::optional<std::uint64_t> number_, tensors_of_all_;
     std::vector<entry> entries_;
+};
+
+/// Refuses files that are not all parts of one model, each at its place.
+///
+/// \par Source `gguf-split` of llama.cpp
+class gguf_part_check {
+public:
+    explicit gguf_part_check(std::size_t parts) : parts_(parts) {}
+
+    void add(gguf_reader const& part, std::string const& file) {
+        if (part.files() > 1 && part.files() != parts_)
+            fail(errc::missing_file, file, ": is one of ", part.files(), " files, and ",
+                 counted(parts_, "file"), " of the model ", parts_ == 1 ? "is" : "are",
+                 " there, by their names; give a directory with all of them, named as "
+                 "m-00001-of-00003.gguf");
+        if (parts_ > 1 && part.number() && *part.number() != added_)
+            fail(errc::corrupt_file, file, ": says that it is part ", *part.number() + 1, " of ",
+                 parts_, ", and its name says part ", added_ + 1);
+        ++added_;
+        tensors_ += part.tensors();
+        if (part.tensors_of_all())
+            wanted_ = part.tensors_of_all();
+    }
+
+    void check_complete(std::string const& path) const {
+        if (parts_ > 1 && wanted_ && *wanted_ != tensors_)
+            fail(errc::corrupt_file, path, ": the files have ", counted(tensors_, "tensor"),
+                 ", and their headers (split.tensors.count) say ", *wanted_);
+    }
+
+private:
+    std::size_t parts_;
+    std::uint64_t added_ = 0;
+    std::uint64_t tensors_ = 0;
+    std::optional<std::uint64_t> wanted_;
 };
 
 /// A model in one file or several.
@@ -276,17 +366,16 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
     whole_tensors all(std::move(files), "gguf", path);
     std::vector<unread_tensor> unread;
     std::string version;
+    gguf_part_check check(parts.size());
     for (std::filesystem::path const& part : parts) {
         all.begin_file(part);
         auto const file = all.files().open(part);
         gguf_reader reader(*file, part.string(), all, unread);
         reader.read();
         version = std::to_string(reader.version());
-        if (reader.files() > 1 && reader.files() != parts.size())
-            fail(errc::missing_file, part.string(), ": is one of ", reader.files(), " files, and ",
-                 parts.size() == 1 ? "it alone is" : std::to_string(parts.size()) + " are",
-                 " there; open a directory with all of them");
+        check.add(reader, part.string());
     }
+    check.check_complete(path.string());
     opened_checkpoint opened = all.take();
     opened.metadata.version = std::move(version);
     for (unread_tensor& tensor : unread) {
@@ -299,9 +388,36 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
     return opened;
 }
 
+/// The files of the model that has this one: its parts, in order, where its name says that it is
+/// one of several, `m-00001-of-00003.gguf`.
+///
+/// \throws error with errc::missing_file for one that is not there, by its name
+/// \par Source the names of llama.cpp, which opens all parts when it is given one
+inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
+                                                     std::filesystem::path const& path) {
+    std::string const stem = part_of_index(path.filename().string());
+    if (stem.empty())
+        return {path};
+    std::string const name = path.stem().string();
+    std::string const count = name.substr(name.rfind('-') + 1);
+    std::vector<std::filesystem::path> parts;
+    std::size_t const all = std::strtoul(count.c_str(), nullptr, 10);
+    for (std::size_t i = 1; i <= all; ++i) {
+        std::string const digits = std::to_string(i);
+        std::string const number =
+            std::string(count.size() - std::min(count.size(), digits.size()), '0') + digits;
+        parts.push_back(path.parent_path() / (stem + "-" + number + "-of-" + count + ".gguf"));
+        if (files.find(parts.back()) != file_store::kind::file)
+            fail(errc::missing_file, path.string(), ": is one of ", all, " files, and ",
+                 parts.back().string(), " is not there");
+    }
+    return parts;
+}
+
 RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files,
                                          std::filesystem::path const& path) {
-    return open_gguf_files(std::move(files), path, {path});
+    auto const parts = gguf_parts(*files, path);
+    return open_gguf_files(std::move(files), path, parts);
 }
 
 RESHARD_DECL std::vector<std::filesystem::path>
@@ -315,7 +431,13 @@ find_gguf_files(file_store const& files, std::filesystem::path const& directory)
 
 RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
                                                    std::filesystem::path const& directory) {
-    auto const parts = find_gguf_files(*files, directory);
+    auto const found = find_gguf_files(*files, directory);
+    auto const parts = gguf_parts(*files, found.front());
+    for (std::filesystem::path const& path : found)
+        if (std::ranges::find(parts, path) == parts.end())
+            fail(errc::unsupported, directory.string(), ": ", found.front().filename().string(),
+                 " and ", path.filename().string(),
+                 " are models of their own, by their names; give the one that is wanted");
     return open_gguf_files(std::move(files), directory, parts);
 }
 

@@ -159,6 +159,7 @@ inline std::string common_file(std::vector<saved_object> const& objects) {
 RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
     file_choices sharded = choices;
     std::erase_if(sharded.objects, [](saved_object const& one) { return one.is_common; });
+    sharded.fused.clear(); // Megatron-Core cuts gate and up apart, in any number of parts
     checkpoint_plan plan = plan_dcp(target, sharded);
     plan.metadata.format = "megatron_torch_dist";
     plan.texts = std::make_shared<torch_dist_texts>(plan.texts, common_file(choices.objects));

@@ -27,6 +27,17 @@ RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
     return std::nullopt;
 }
 
+/// What to do about elements of which a file says how long they are, and not what.
+inline std::string_view untyped_advice(std::string_view descr) {
+    return descr.substr(std::min<std::size_t>(1, descr.size())) == "V2"
+               ? ": so NumPy writes bfloat16, and does not say that it is; save it as float32 "
+                 "(`array.astype('float32')`), or in safetensors"
+           : descr.substr(std::min<std::size_t>(1, descr.size())) == "V1"
+               ? ": so NumPy writes floating-point numbers of 8 bits, and does not say which; save "
+                 "them as float32 (`array.astype('float32')`), or in safetensors"
+               : "";
+}
+
 /// Reads the dict of a header: `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
 class npy_header_parser {
 public:
@@ -176,7 +187,8 @@ inline file_tensor read_npy(file_store::file const& file, std::string const& wha
     parsed.parse();
     auto const dtype = npy_data_type(*parsed.descr);
     if (!dtype)
-        fail(errc::unsupported, what, ": elements of '", *parsed.descr, "' are not read");
+        fail(errc::unsupported, what, ": elements of '", *parsed.descr, "' are not read",
+             untyped_advice(*parsed.descr));
     index_vector const& shape = *parsed.shape;
     index_t const elements = element_count_of(shape, [&] { return what + ": "; });
     std::uint64_t const bytes = static_cast<std::uint64_t>(byte_count(elements, *dtype));

@@ -120,7 +120,16 @@ private:
     std::vector<file_shard> shards_;
 };
 
+/// Refuses names of which NumPy takes one for the other: it finds `a.npy` as the member of `a`.
+inline void check_endings(layout const& target) {
+    for (tensor_layout const& tensor : target.tensors)
+        if (std::string const longer = tensor.key + ".npy"; target.find(longer))
+            fail(errc::unsupported, "'", longer, "': NumPy would read '", tensor.key,
+                 "' under that name from a .npz file; rename one of them, or write safetensors");
+}
+
 RESHARD_DECL checkpoint_plan plan_npz(layout const& target, file_choices const& choices) {
+    check_endings(target);
     auto const texts = std::make_shared<npz_texts>(shards_of_one(target, choices));
     planned_files files("npz", target);
     files.begin_file("arrays.npz", 0);

@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/numpy/pickled_arrays.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
@@ -20,6 +21,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +50,7 @@ inline constexpr std::string_view paddle_names[] = {
 /// What a file of a checkpoint is known to have, and where, once it is looked at.
 struct paddle_file {
     std::string name;
+    std::uint64_t bytes = 0;
     std::vector<std::string> keys; ///< of each shard
     std::once_flag is_read;
     std::map<std::string, file_tensor> there;
@@ -66,6 +69,11 @@ inline void paddle_file::read(file_store::file const& file) {
         read_safetensors(file);
     else
         read_pickle(file);
+    std::set<std::string_view> const listed(keys.begin(), keys.end());
+    for (auto const& [key, tensor] : there)
+        if (!listed.contains(key))
+            fail(errc::corrupt_file, name, ": tensor '", key,
+                 "' is there, and the metadata do not list it; were they damaged?");
 }
 
 inline void paddle_file::read_pickle(file_store::file const& file) {
@@ -123,10 +131,12 @@ public:
     opened_checkpoint read() {
         read_tensors(values_->member(values_->root(), "state_dict_metadata", "the metadata"));
         read_places(values_->member(values_->root(), "storage_metadata", "the metadata"));
+        result_.fused = fused_in(*values_, values_->root());
         for (checkpoint_tensor const& tensor : result_.tensors)
             if (tensor.shards.empty())
                 refuse("tensor '", tensor.key, "' is in no file of storage_metadata");
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
+        files->check_empty_shards();
         sort_by_key(result_.tensors);
         result_.writers = static_cast<holder_t>(result_.files.size()); // each rank writes one
         return {std::move(result_), std::move(files)};
@@ -200,6 +210,11 @@ private:
                    ", and another of ", *dtype, " ", shape);
         tensor.dtype = *dtype;
         tensor.shape = shape;
+        // Each box is an object of its own, of many bytes.
+        constexpr std::uint64_t few = 1 << 16, least_bytes = 24;
+        if (++box_count_ > few + values_->bytes_read() / least_bytes)
+            fail(errc::limit_exceeded, values_->file(), ": ", what, " is shard ", box_count_,
+                 ", which is too many for metadata of ", values_->bytes_read(), " bytes");
         boxes_[tensor.key].push_back({region, flat_in(value, what)});
     }
 
@@ -253,6 +268,7 @@ private:
         by_file_.push_back(std::make_shared<paddle_file>());
         shown_.emplace_back();
         by_file_.back()->name = path.string();
+        by_file_.back()->bytes = files_->open(path)->facts().bytes;
         return known->second;
     }
 
@@ -269,9 +285,14 @@ private:
         if (listed.flat && listed.flat->end > elements)
             refuse(what, ": the flat range ", *listed.flat, " exceeds its block of ",
                    counted(elements, "element"));
+        auto const needed =
+            static_cast<std::uint64_t>(byte_count(element_count(stored), tensor.dtype));
+        if (needed > file.bytes)
+            refuse(what, ": a shard of ", tensor.dtype, " ", stored, " has ", needed,
+                   " bytes, and its file ", file.name, " has ", file.bytes);
         std::uint64_t& bytes = result_.files[number].bytes;
         shard.begin = bytes;
-        bytes += static_cast<std::uint64_t>(byte_count(element_count(stored), tensor.dtype));
+        bytes += needed;
         shard.end = bytes;
         file.keys.push_back(tensor.key);
         shown_[number].shards.push_back({shard.begin, tensor.dtype, stored});
@@ -297,6 +318,7 @@ private:
     checkpoint_metadata result_;
     std::map<std::string, std::size_t> numbers_; ///< of tensors
     std::map<std::string, std::vector<listed_box>> boxes_;
+    std::uint64_t box_count_ = 0; ///< of all tensors
     std::map<std::string, std::size_t> file_numbers_;
     std::vector<std::shared_ptr<paddle_file>> by_file_;
     std::vector<shown_file> shown_; ///< by file

@@ -6,6 +6,7 @@
 #include <reshard/format/paddle/paddle.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/fused_text.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/planned_files.hpp>
 
@@ -29,7 +30,9 @@ RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype)
     case data_type::f8_e8m0:
     case data_type::f8_e4m3fnuz:
     case data_type::f8_e5m2fnuz:
-        fail(errc::unsupported, "'", key, "': Paddle has no data type for elements of ", dtype);
+        fail(errc::unsupported, "'", key, "': Paddle has no data type for elements of ", dtype,
+             "; write safetensors, or cast it in the program, as in `", key, " -> ", key,
+             ", dtype=\"", bits(dtype) < 16 ? "bfloat16" : "int64", "\"`");
     default: return name(dtype);
     }
 }
@@ -52,6 +55,7 @@ public:
             out.dict([&] { put_places(out); });
             out.text("flat_mapping");
             out.dict([&] { put_paths(out); });
+            put_fused(out, metadata_.fused);
         });
         return {{"0.metadata", out.take()}};
     }
@@ -145,6 +149,7 @@ RESHARD_DECL checkpoint_plan plan_paddle_flex(layout const& target, file_choices
     if (headers.empty())
         add(0, 0, {});
     checkpoint_metadata metadata = files.metadata();
+    metadata.fused = choices.fused;
     return files.take(std::make_shared<paddle_texts>(std::move(headers), std::move(metadata)));
 }
 

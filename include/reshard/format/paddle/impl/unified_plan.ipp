@@ -28,16 +28,28 @@ struct unified_place {
     std::string name;
 };
 
-/// \post `key_in_part(part, name)` is the key
-inline unified_place unified_place_of(std::string const& key, layout const& target) {
+/// Whether a target has the names that PaddlePaddle itself gives to variables, as `linear_0.b_0`:
+/// then `linear_0.w_0` is a weight.
+inline bool has_variables(layout const& target) {
+    return std::ranges::any_of(target.tensors, [](tensor_layout const& one) {
+        return std::string_view(one.key).ends_with(".b_0");
+    });
+}
+
+/// \param masters_alone a master weight need not have its weight
+/// \post  `key_in_part(part, name)` is the key
+inline unified_place unified_place_of(std::string const& key, layout const& target,
+                                      bool masters_alone) {
     for (model::state_kind const& kind : model::paddle_states()) {
         if (!key.ends_with(kind.suffix))
             continue;
         std::string const weight = key.substr(0, key.size() - kind.suffix.size());
         bool const has_weight =
             target.find(weight) ||
-            (!kind.is_master && target.find(key_in_part(unified_part::master_weights, weight)));
-        if (!has_weight)
+            (kind.is_master
+                 ? masters_alone
+                 : target.find(key_in_part(unified_part::master_weights, weight)) != nullptr);
+        if (!has_weight || weight.empty())
             continue;
         if (kind.is_master)
             return {unified_part::master_weights, weight};
@@ -53,11 +65,13 @@ public:
         : most_bytes_(choices.most_file_bytes != 0 ? choices.most_file_bytes
                                                    : std::numeric_limits<index_t>::max()),
           files_(unified_format, target) {
+        bool const masters_alone = !has_variables(target);
         for (auto& [rank, shards] : shards_by_writer(target, choices))
             for (file_shard& shard : shards) {
                 check_whole(shard);
                 paddle_name(shard.key, shard.dtype);
-                unified_place place = unified_place_of(shard.key, target);
+                bool const may_be_master = masters_alone && shard.dtype == data_type::f32;
+                unified_place place = unified_place_of(shard.key, target, may_be_master);
                 parts_[place.part].push_back({std::move(place.name), std::move(shard)});
             }
     }
@@ -66,7 +80,8 @@ public:
         bool const has_masters = parts_.contains(unified_part::master_weights);
         add(unified_part::optimizer, "optimizer", optimizer_index_name, has_masters);
         add(unified_part::master_weights, "master_weights", master_index_name, {});
-        add(unified_part::model, "model", hf_index_name, {}); // at last: it makes it a checkpoint
+        if (parts_.contains(unified_part::model) || !has_masters)
+            add(unified_part::model, "model", hf_index_name, {}); // last: it makes it a checkpoint
         return files_.take(std::make_shared<known_texts>(std::move(headers_), std::move(indexes_)));
     }
 

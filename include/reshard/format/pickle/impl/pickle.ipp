@@ -42,6 +42,12 @@ RESHARD_DECL std::string pickle::described(pickle_value value) const {
     return "nothing";
 }
 
+RESHARD_DECL std::uint64_t pickle::memory() const {
+    return characters_.size() + values_.size() * sizeof(pickle_value) + runs_.size() * sizeof(run) +
+           objects_.size() * sizeof(pickle_object) + ids_.size() * sizeof(pickle_value) +
+           bytes_.size() * sizeof(byte_run);
+}
+
 RESHARD_DECL void pickle::refuse(std::string_view what, pickle_value value,
                                  std::string_view expected) const {
     fail(errc::corrupt_file, file_, ": ", what, " should be ", expected, ", and is ",

@@ -42,17 +42,30 @@ public:
             refuse("is not the first one of a pickle of protocol 2 or later");
         result_.protocol_ = input_.byte();
         check_protocol(result_.protocol_);
-        while (step(static_cast<pickle_code>(begin_code()))) {
-        }
+        constexpr std::uint64_t between_looks = 4096; // a look takes as long as some codes
+        for (std::uint64_t i = 1; step(static_cast<pickle_code>(begin_code())); ++i)
+            if (i % between_looks == 0)
+                check_memory(input_.position() - begin - skipped_);
         result_.end_ = input_.position();
-        result_.bytes_read_ = result_.end_ - begin;
-        for (byte_run const& unread : result_.bytes_)
-            result_.bytes_read_ -= unread.size();
+        result_.bytes_read_ = result_.end_ - begin - skipped_;
+        check_memory(result_.bytes_read_);
     }
 
 private:
     [[noreturn]] void refuse(std::string const& text, errc code = errc::corrupt_file) const {
         fail(code, result_.file_, ": byte ", code_at_, " ", text);
+    }
+
+    /// Refuses what takes far more memory than the state of any training: lists are moved as they
+    /// grow, so that there may be two of each for a moment.
+    void check_memory(std::uint64_t bytes_read) const {
+        std::uint64_t const taken =
+            result_.memory() + (stack_.size() + memo_.size()) * sizeof(pickle_value) +
+            sparse_memo_.size() * 4 * sizeof(pickle_value) + marks_.size() * sizeof(std::size_t);
+        if (taken > pickle::most_memory(bytes_read) / 2)
+            fail(errc::limit_exceeded, result_.file_, ": byte ", code_at_, ": the ", bytes_read,
+                 " bytes of the pickle up to here would take ", taken,
+                 " bytes of memory; it is not a checkpoint, or damaged");
     }
 
     /// Takes addresses for what large pickles have a byte, so that nothing is copied when it grows;
@@ -178,6 +191,7 @@ private:
     /// A value whose bytes stay in the file.
     void push_skipped(kind what, std::uint64_t bytes, std::uint32_t count = 0) {
         result_.bytes_.push_back(input_.skip(bytes));
+        skipped_ += bytes;
         push({what, count, result_.bytes_.size() - 1});
     }
 
@@ -430,6 +444,7 @@ private:
     file_reader input_;
     std::span<std::string_view const> allowed_;
     std::uint64_t code_at_ = 0; ///< position of the code that is run
+    std::uint64_t skipped_ = 0; ///< bytes of values that stay in the file
     std::vector<pickle_value> stack_;
     std::vector<std::size_t> marks_; ///< sizes of the stack
     std::vector<pickle_value> memo_;

@@ -11,7 +11,9 @@
 #include <reshard/format/torch/torch_archive.hpp>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +56,121 @@ inline std::vector<deepspeed_value> deepspeed_values(file_store const& files,
     }
     std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.key < b.key; });
     return all;
+}
+
+/// What a parameter has: its weight, and its states by their names.
+struct deepspeed_parameter {
+    std::filesystem::path directory;
+    std::optional<index_vector> weight;                          ///< its shape
+    std::map<std::string, std::optional<index_vector>> states{}; ///< of tensors, their shapes
+};
+
+/// The parameters, by key.
+using deepspeed_parameters = std::map<std::string, deepspeed_parameter>;
+
+/// The directories of the parameters, each with nothing yet.
+inline deepspeed_parameters find_parameters(file_store const& files,
+                                            std::filesystem::path const& directory) {
+    deepspeed_parameters all;
+    for (std::filesystem::path const& parameter : files.list(directory / deepspeed_directory))
+        if (files.find(parameter) == file_store::kind::directory)
+            all.emplace(parameter.filename().string(), deepspeed_parameter{parameter, {}});
+    return all;
+}
+
+/// Takes note of a value of a parameter.
+inline void note(deepspeed_parameters& all, std::filesystem::path const& path,
+                 std::optional<file_tensor> const& tensor) {
+    deepspeed_parameter& one = all.at(path.parent_path().filename().string());
+    std::optional<index_vector> const shape = tensor ? std::optional(tensor->shape) : std::nullopt;
+    if (path.filename() == deepspeed_weight)
+        one.weight = shape;
+    else
+        one.states.emplace(path.stem().string(), shape);
+}
+
+/// Refuses a parameter that lacks its weight, or a state that it would have: optimizers give all
+/// parameters of a kind the same states, so that none has a part of another's.
+inline void check_has_all(deepspeed_parameters const& all) {
+    std::map<std::set<std::string>, std::string> kinds; // a parameter of each
+    for (auto const& [key, one] : all) {
+        if (!one.weight)
+            fail(errc::corrupt_file, (one.directory / deepspeed_weight).string(),
+                 ": there is no such tensor, and the parameter '", key,
+                 "' has a directory; was ds_to_universal interrupted? Run it again");
+        std::set<std::string> states;
+        for (auto const& [state, shape] : one.states)
+            states.insert(state);
+        kinds.emplace(std::move(states), key);
+    }
+    for (auto const& [few, lacking] : kinds)
+        for (auto const& [more, other] : kinds)
+            if (few.size() < more.size() && std::ranges::includes(more, few)) {
+                std::string const lost = *std::ranges::find_if(
+                    more, [&](std::string const& state) { return !few.contains(state); });
+                fail(errc::corrupt_file, (all.at(lacking).directory / (lost + ".pt")).string(),
+                     ": there is no such file, and the parameter '", other,
+                     "' has one; was ds_to_universal interrupted? Run it again");
+            }
+}
+
+/// Refuses a state whose elements are not as many as its weight's. Those without axes, as a step,
+/// are so for all parameters.
+inline void check_states(deepspeed_parameters const& all) {
+    std::set<std::string> with_axes;
+    for (auto const& [key, one] : all)
+        for (auto const& [state, shape] : one.states)
+            if (shape && shape->size() > 0)
+                with_axes.insert(state);
+    for (auto const& [key, one] : all)
+        for (auto const& [state, shape] : one.states)
+            if (shape && with_axes.contains(state) &&
+                element_count(*shape) != element_count(*one.weight))
+                fail(errc::corrupt_file, (one.directory / (state + ".pt")).string(),
+                     ": the state has the shape ", *shape, ", and its weight in ", deepspeed_weight,
+                     " ", *one.weight, "; was ds_to_universal interrupted? Run it again");
+}
+
+/// Refuses a parameter of the model that has no directory, as far as the states of the model that
+/// are beside it tell: `param_shapes` lists what was trained.
+inline void check_model_states(file_store const& files, std::filesystem::path const& path,
+                               deepspeed_parameters const& all) {
+    auto const file = files.open(path);
+    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
+    pickle const& values = archive.values();
+    std::string const what = "param_shapes";
+    if (values.root().what != pickle_value::kind::dict)
+        return;
+    auto const groups = values.find(values.root(), what, what);
+    if (!groups || groups->what != pickle_value::kind::list)
+        return;
+    for (pickle_value const group : values.elements(*groups, what)) {
+        if (group.what != pickle_value::kind::dict)
+            continue;
+        pickle_pairs const shapes = values.pairs(group, what);
+        for (std::size_t i = 0; i < shapes.size(); ++i)
+            if (std::string const key(values.text(shapes[i].key, what)); !all.contains(key))
+                fail(errc::corrupt_file, path.string(), ": lists the parameter '", key, "', and ",
+                     deepspeed_directory,
+                     "/ has no directory of that name; was ds_to_universal "
+                     "interrupted? Run it again");
+    }
+}
+
+/// The same for all such files; those that name classes of others are not looked at.
+inline void check_model_states(file_store const& files, std::filesystem::path const& directory,
+                               std::string_view ending, deepspeed_parameters const& all) {
+    for (std::filesystem::path const& path : files.list(directory)) {
+        bool const is_one = path.filename().string().ends_with(ending) &&
+                            files.find(path) == file_store::kind::file;
+        try {
+            if (is_one)
+                check_model_states(files, path, all);
+        } catch (error const& problem) {
+            if (problem.code() != errc::unsupported)
+                throw;
+        }
+    }
 }
 
 /// Warns of the files that are not read.
@@ -110,17 +227,23 @@ RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_sto
                                                         std::filesystem::path const& directory) {
     whole_tensors all(files, deepspeed_format, directory);
     std::vector<deepspeed_value> objects;
+    deepspeed_parameters parameters = find_parameters(*files, directory);
     for (deepspeed_value const& value : deepspeed_values(*files, directory)) {
         auto const file = files->open(value.path);
         torch_archive const archive = archive_in(*file, value);
         all.begin_file(value.path);
-        if (auto const tensor = tensor_of(archive, *file, value)) {
+        auto const tensor = tensor_of(archive, *file, value);
+        note(parameters, value.path, tensor);
+        if (tensor) {
             all.add(value.key, *tensor);
         } else {
             all.add_object(value.key);
             objects.push_back(value);
         }
     }
+    check_has_all(parameters);
+    check_states(parameters);
+    check_model_states(*files, directory, "_model_states.pt", parameters);
     opened_checkpoint opened = all.take();
     warn_of_rest(opened.metadata, *files, directory);
     opened.read_objects = [files = std::move(files), objects = std::move(objects)](

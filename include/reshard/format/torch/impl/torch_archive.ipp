@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -28,6 +29,16 @@ inline constexpr std::string_view tensor_names[] = {
     "torch._utils._rebuild_parameter",
     "torch._utils._rebuild_parameter_with_state",
     "torch._tensor._rebuild_from_type_v2",
+    "torch._utils._rebuild_wrapper_subclass", // DTensor, and what it has
+    "torch.serialization._get_layout",
+    "torch.distributed.tensor.*",
+    "torch.distributed.tensor._dtensor_spec.*",
+    "torch.distributed.tensor.placement_types.*",
+    "torch.distributed.device_mesh.*",
+    "torch.distributed._mesh_layout.*",
+    "torch.distributed._tensor.api.*", // before torch 2.5
+    "torch.distributed._tensor._dtensor_spec.*",
+    "torch.distributed._tensor.placement_types.*",
     "torch.nn.parameter.*",
     "megatron.core.enums.*",
     "megatron.core.transformer.enums.*",
@@ -66,11 +77,17 @@ inline std::optional<data_type> storage_data_type(std::string_view name) {
 RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name,
                                           byte_run where)
     : name_(name) {
-    std::string_view root;
+    std::optional<std::string_view> found;
     auto const all = read_zip(file, name, where);
-    for (zip_member const& one : all)
-        if (one.name == "data.pkl" || one.name.ends_with("/data.pkl"))
-            root = std::string_view(one.name).substr(0, one.name.size() - 8);
+    for (zip_member const& one : all) {
+        if (one.name != "data.pkl" && !one.name.ends_with("/data.pkl"))
+            continue;
+        if (found)
+            fail(errc::corrupt_file, name, ": the archive has a pickle as '", *found,
+                 "data.pkl', and another one as '", one.name, "'");
+        found = std::string_view(one.name).substr(0, one.name.size() - 8);
+    }
+    std::string_view const root = found.value_or("");
     for (zip_member const& one : all)
         if (one.name.starts_with(root))
             members_.emplace(one.name.substr(root.size()), one.bytes);
@@ -86,6 +103,60 @@ RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::str
                  "', and only 'little' is read");
     }
     values_.emplace(file, name, members_.at("data.pkl"), torch_names);
+    check_storages();
+}
+
+/// What a persistent id says of a storage: ('storage', class, name, device, elements).
+struct said_storage {
+    std::string_view type;
+    std::string name;
+    index_t elements = 0;
+};
+
+inline said_storage storage_of(pickle const& values, pickle_value id, std::string const& what) {
+    auto const parts = values.elements(id, what);
+    if (parts.size() != 5)
+        values.refuse(what, id, "of a class, a name, a device and a size");
+    return {values.global(parts[1], what), "data/" + std::string(values.text(parts[2], what)),
+            values.integer(parts[4], what)};
+}
+
+/// True for an id of a storage; writers may keep other values outside the pickle too.
+inline bool is_storage(pickle const& values, pickle_value id) {
+    if (id.what != pickle_value::kind::tuple || id.count != 5)
+        return false;
+    pickle_value const first = values.elements(id, {})[0];
+    return first.what == pickle_value::kind::text && values.text(first, {}) == "storage";
+}
+
+/// In what the size of a storage is counted: bytes, or its elements; nothing for classes that we do
+/// not have.
+inline std::optional<std::uint64_t> storage_element_bytes(std::string_view type) {
+    if (type == "torch.storage.UntypedStorage")
+        return 1;
+    auto const dtype = storage_data_type(type);
+    return dtype ? std::optional(static_cast<std::uint64_t>(bits(*dtype)) / 8) : std::nullopt;
+}
+
+/// Compares the storages that lie in the archive with those that the pickle counts.
+RESHARD_DECL void torch_archive::check_storages() const {
+    std::set<std::string> said;
+    for (pickle_value const id : values_->persistent_ids()) {
+        if (!is_storage(*values_, id))
+            continue;
+        said_storage const one = storage_of(*values_, id, "a storage");
+        std::uint64_t const bytes = member(one.name).size();
+        auto const size = storage_element_bytes(one.type);
+        if (said.insert(one.name).second && size &&
+            (one.elements < 0 || bytes / *size != static_cast<std::uint64_t>(one.elements)))
+            fail(errc::corrupt_file, name_, ": the pickle says that ", one.name, " has ",
+                 counted(one.elements, "element"), " of ", one.type, ", and ", bytes / *size,
+                 " are there; was the file damaged?");
+    }
+    for (auto const& [name, bytes] : members_)
+        if (name.starts_with("data/") && !said.contains(name))
+            fail(errc::corrupt_file, name_, ": no value of the pickle lies in the member ", name,
+                 ", so that one is lost; was the file damaged?");
 }
 
 RESHARD_DECL std::optional<torch_archive::call> torch_archive::call_of(pickle_value value) const {
@@ -140,6 +211,18 @@ inline void check_in_storage(index_vector const& shape, index_vector const& stri
              " from element ", first, " on exceeds its storage of ", counted(elements, "element"));
 }
 
+/// Refuses a tensor that repeats the elements of its storage out of all proportion (strides of 0):
+/// an expanded one is small, and memory grows with what this one says.
+inline void check_repeated(index_vector const& shape, data_type dtype, std::uint64_t storage,
+                           std::string const& what) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 30;
+    auto const bytes = static_cast<std::uint64_t>(byte_count(element_count(shape), dtype));
+    if (bytes > std::max(most, storage))
+        fail(errc::limit_exceeded, what, ": ", shape, " of ", dtype, " has ", bytes,
+             " bytes, and repeats a storage of ", storage, "; repeated elements may have ", most,
+             " bytes; save it as t.contiguous()");
+}
+
 RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
                                         std::string const& what) {
     auto const elements = values.elements(value, what);
@@ -177,17 +260,15 @@ RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string c
         all.refuse(what, value, "a tensor of storage, offset, shape and strides");
     if (arguments.size() > needed)
         check_plain(all, arguments[needed], what);
-    auto const id = all.elements(all.persistent_id(arguments[0], what + ": the storage"), what);
-    if (id.size() != 5)
-        all.refuse(what + ": the storage", arguments[0], "of a class, a name, a device and a size");
-    std::string_view const type =
-        is_untyped ? all.global(arguments[6], what) : all.global(id[1], what);
+    said_storage const said =
+        storage_of(all, all.persistent_id(arguments[0], what + ": the storage"), what);
+    std::string_view const type = is_untyped ? all.global(arguments[6], what) : said.type;
     auto const dtype = is_untyped && type.starts_with("torch.") ? torch_data_type(type.substr(6))
                                                                 : storage_data_type(type);
     std::string const named = name_ + ": " + what;
     if (!dtype)
         fail(errc::unsupported, named, ": elements of ", type, " are not read");
-    byte_run const storage = member("data/" + std::string(all.text(id[2], what)));
+    byte_run const storage = member(said.name);
     file_tensor result{*dtype,
                        torch_extents(all, arguments[2], what + ": the shape"),
                        {storage.begin, torch_extents(all, arguments[3], what + ": the strides")}};
@@ -198,6 +279,7 @@ RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string c
     index_t const first = all.integer(arguments[1], what + ": the offset");
     check_in_storage(result.shape, result.elements.strides, first,
                      static_cast<index_t>(storage.size() / element_bytes), named);
+    check_repeated(result.shape, *dtype, storage.size(), named);
     if (element_count(result.shape) > 0)
         result.elements.begin += static_cast<std::uint64_t>(first) * element_bytes;
     return result;

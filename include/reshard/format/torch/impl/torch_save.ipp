@@ -16,7 +16,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -45,8 +49,9 @@ inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
 
 inline std::vector<named_value> values_in(torch_archive const& archive,
                                           file_store::file const& file) {
-    return named_values(archive.values(), file,
-                        [&](pickle_value value) { return archive.is_tensor(value); });
+    return named_values(archive.values(), file, [&](pickle_value value) {
+        return archive.is_tensor(value) || archive.is_part(value);
+    });
 }
 
 /// Looks for tensors within values that are no tensors themselves: in a deque, in a set, or in the
@@ -78,7 +83,8 @@ private:
         auto const [known, is_new] = known_.try_emplace({value.what, value.place}, false);
         if (!is_new || depth > most_depth)
             return known->second;
-        return known->second = archive_.is_tensor(value) || has_one(value, depth + 1);
+        return known->second = archive_.is_tensor(value) || archive_.is_part(value) ||
+                               has_one(value, depth + 1);
     }
 
     bool has_one(pickle_value value, std::size_t depth) {
@@ -118,39 +124,24 @@ RESHARD_DECL bool has_tensors(saved_object const& object) {
     }
 }
 
-/// Adds what a file has, and returns the names of its tensors, sorted.
-inline std::vector<std::string> add_torch_file(whole_tensors& all,
-                                               std::filesystem::path const& path) {
-    auto const file = all.files().open(path);
-    std::uint64_t const bytes = file->facts().bytes;
-    check_is_archive(*file, bytes, path.string());
-    torch_archive const archive(*file, path.string(), {0, bytes});
-    all.begin_file(path);
-    std::vector<std::string> keys;
-    // Of tensors that are one view of one storage, the first.
-    std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views;
-    tensor_search search(archive);
-    for (named_value& one : values_in(archive, *file)) {
-        if (one.key.empty()) // the file is one value
-            one.key = path.stem().string();
-        if (!archive.is_tensor(one.value)) {
-            all.add_object(one.key, one.value.what == pickle_value::kind::none,
-                           search.finds_in(one.value));
-            continue;
-        }
-        keys.push_back(one.key);
-        file_tensor const tensor = archive.tensor(one.value, "tensor '" + one.key + "'");
-        auto const [known, is_new] = views.try_emplace(
-            std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
-                       to_string(tensor.elements.strides)),
-            one.key);
-        if (is_new || element_count(tensor.shape) == 0)
-            all.add(one.key, tensor);
-        else
-            all.add_alias(one.key, known->second);
-    }
-    std::sort(keys.begin(), keys.end());
-    return keys;
+/// An index whose files are added.
+struct followed_index {
+    std::filesystem::path path;
+    hf_index listed;
+    bool is_strict = true;
+};
+
+/// The tensors of a file of an index that are read from other files.
+///
+/// \throws error as `check_difference`
+key_set keys_elsewhere(auto& all, followed_index const& index, std::string_view file,
+                       index_keys const& keys, index_keys names) {
+    index_difference found = compare_with_index(index.listed, keys, std::move(names));
+    found.unlisted.clear(); // names of tensors that are listed under others
+    check_difference(found, index.path.string(), file, index.is_strict);
+    if (!found.elsewhere.empty())
+        all.warn(index.path.string() + ": " + elsewhere_text(found, file));
+    return std::move(found.elsewhere);
 }
 
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
@@ -163,17 +154,158 @@ inline std::vector<saved_object> objects_in(file_store const& files,
                                             std::vector<std::filesystem::path> const& paths,
                                             key_set const& keys) {
     std::vector<saved_object> all;
+    key_set known; // of ranks, the first one's count
     for (std::filesystem::path const& path : paths) {
         auto const file = files.open(path);
         torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
         for (named_value const& one : values_in(archive, *file)) {
             std::string const key = one.key.empty() ? path.stem().string() : one.key;
-            if (keys.contains(key) && !archive.is_tensor(one.value))
-                all.push_back(object_of(archive, one.value, *file, key));
+            if (keys.contains(key) && !known.contains(key) && !archive.is_tensor(one.value) &&
+                !archive.is_part(one.value))
+                all.push_back(object_of(archive, one.value, *file, *known.insert(key).first));
         }
     }
     return all;
 }
+
+/// Adds files of torch.save: one, those of an index, or those of ranks, which have parts of
+/// tensors, and of what is no DTensor a copy each.
+class torch_files {
+public:
+    torch_files(std::shared_ptr<file_store const> files, std::filesystem::path const& path,
+                bool are_of_ranks = false)
+        : files_(files), all_(std::move(files), "torch_save", path), are_of_ranks_(are_of_ranks) {}
+
+    file_store const& files() const { return *files_; }
+
+    void warn(std::string text) { all_.warn(std::move(text)); }
+
+    /// Adds what a file has, but for the tensors that `elsewhere`, of the names of all, returns.
+    void add(std::filesystem::path const& path,
+             std::function<key_set(index_keys)> const& elsewhere = {}) {
+        auto const file = files_->open(path);
+        std::uint64_t const bytes = file->facts().bytes;
+        check_is_archive(*file, bytes, path.string());
+        torch_archive const archive(*file, path.string(), {0, bytes});
+        all_.begin_file(path);
+        path_ = path;
+        views_.clear();
+        auto const values = values_with_names(archive, *file);
+        key_set const left_out = elsewhere ? elsewhere(tensors_of(archive, values)) : key_set();
+        tensor_search search(archive);
+        for (named_value const& one : values)
+            if (archive.is_part(one.value))
+                add_part(archive, one);
+            else if (!archive.is_tensor(one.value))
+                add_object(one, search);
+            else if (!left_out.contains(one.key))
+                add_tensor(one.key, archive.tensor(one.value, "tensor '" + one.key + "'"));
+        paths_.push_back(path);
+    }
+
+    /// What was added, with the values that are no tensors.
+    opened_checkpoint take() {
+        if (are_of_ranks_ && !objects_.empty())
+            warn(paths_.front().string() + ": values that are no tensors are those of this file, "
+                                           "not of the files of other ranks");
+        opened_checkpoint opened = all_.take();
+        for (auto const& [key, tensor] : spread_)
+            if (tensor.parts.empty())
+                add_unread(opened.metadata, key);
+            else if (std::string text = lacking_part(tensor); !text.empty())
+                opened.incomplete.emplace(key, std::move(text));
+        opened.read_objects = [files = std::move(files_), paths = std::move(paths_)](
+                                  key_set const& keys) { return objects_in(*files, paths, keys); };
+        return opened;
+    }
+
+private:
+    static void add_unread(checkpoint_metadata& opened, std::string const& key) {
+        opened.unread.push_back("tensor '" + key + "'");
+        opened.unread_keys.push_back(key);
+        opened.unread_reason = "are DTensors of which no file here has a part; give a directory "
+                               "with the files of all ranks";
+    }
+
+    /// A value that is the whole file is named after it.
+    std::vector<named_value> values_with_names(torch_archive const& archive,
+                                               file_store::file const& file) const {
+        std::vector<named_value> values = values_in(archive, file);
+        for (named_value& one : values)
+            if (one.key.empty())
+                one.key = path_.stem().string();
+        return values;
+    }
+
+    static index_keys tensors_of(torch_archive const& archive,
+                                 std::vector<named_value> const& values) {
+        index_keys names;
+        for (named_value const& one : values)
+            if (archive.is_tensor(one.value))
+                names.push_back(one.key);
+        return names;
+    }
+
+    void add_part(torch_archive const& archive, named_value const& one) {
+        std::string const what = "tensor '" + one.key + "'";
+        torch_part const part = archive.part(one.value, what);
+        spread_tensor& known =
+            spread_.try_emplace(one.key, spread_tensor{part.spread, path_}).first->second;
+        if (!part.place)
+            return;
+        check_same(known, part, one.key);
+        file_tensor const local = archive.tensor(part.local, what);
+        box const region = *part.spread.region(*part.place);
+        if (local.shape != region.shape)
+            fail(errc::corrupt_file, path_.string(), ": ", what, ": the part has the shape ",
+                 local.shape, ", and ", part.spread, " gives ",
+                 place_text(part.spread.ranks(), *part.place), " the shape ", region.shape);
+        if (known.parts.insert(place_of_box(part.spread, *part.place)).second) {
+            all_.add_part(one.key, part.spread.shape(), region, local);
+            known.elements += element_count(region.shape);
+        }
+    }
+
+    void check_same(spread_tensor& known, torch_part const& part, std::string const& key) const {
+        if (known.spread != part.spread)
+            fail(errc::corrupt_file, path_.string(), " and ", known.first_file.string(),
+                 ": tensor '", key, "': it is ", part.spread, " in the former and ", known.spread,
+                 " in the latter");
+        auto const [other, is_new] = known.files.emplace(*part.place, path_);
+        if (!is_new)
+            fail(errc::corrupt_file, path_.string(), " and ", other->second.string(), ": tensor '",
+                 key, "': both are of the rank at ", place_text(part.spread.ranks(), *part.place));
+    }
+
+    void add_object(named_value const& one, tensor_search& search) {
+        if (!are_of_ranks_ || objects_.insert(one.key).second)
+            all_.add_object(one.key, one.value.what == pickle_value::kind::none,
+                            search.finds_in(one.value));
+    }
+
+    void add_tensor(std::string const& key, file_tensor const& tensor) {
+        if (are_of_ranks_)
+            return all_.add_part(key, tensor.shape, whole(tensor.shape), tensor);
+        auto const [known, is_new] = views_.try_emplace(
+            std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
+                       to_string(tensor.elements.strides)),
+            key);
+        if (is_new || element_count(tensor.shape) == 0)
+            all_.add(key, tensor);
+        else
+            all_.add_alias(key, known->second);
+    }
+
+    std::shared_ptr<file_store const> files_;
+    whole_tensors all_;
+    bool are_of_ranks_;
+    std::filesystem::path path_; ///< of the last file
+    std::vector<std::filesystem::path> paths_;
+    std::map<std::string, spread_tensor> spread_;
+    std::set<std::string> objects_; ///< of ranks: those of the first one count
+    /// Of tensors that are one view of one storage of the last file, the first.
+    std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views_;
+};
 
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                                     std::filesystem::path const& path) {
@@ -184,45 +316,66 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                  "what ranks have in common", is_tensor));
 }
 
-/// What was put together, with the values of its files that are no tensors.
-inline opened_checkpoint take_with_objects(whole_tensors all,
-                                           std::shared_ptr<file_store const> files,
-                                           std::vector<std::filesystem::path> paths) {
-    opened_checkpoint opened = all.take();
-    opened.read_objects = [files = std::move(files), paths = std::move(paths)](
-                              key_set const& keys) { return objects_in(*files, paths, keys); };
-    return opened;
-}
-
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path) {
-    whole_tensors all(files, "torch_save", path);
-    add_torch_file(all, path);
-    return take_with_objects(std::move(all), std::move(files), {path});
+    torch_files all(std::move(files), path);
+    all.add(path);
+    return all.take();
+}
+
+RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const> files,
+                                                std::filesystem::path const& directory,
+                                                std::vector<std::filesystem::path> const& paths) {
+    torch_files all(std::move(files), directory, true);
+    for (std::filesystem::path const& path : paths)
+        all.add(path);
+    return all.take();
+}
+
+RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path const& path) {
+    auto const file = files.open(path);
+    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
+    return std::ranges::any_of(values_in(archive, *file),
+                               [&](named_value const& one) { return archive.is_part(one.value); });
+}
+
+/// Refuses an index that lists some of numbered files, `x-00001-of-00003.bin`, and not others that
+/// are there.
+inline void check_numbered(file_store const& files, std::filesystem::path const& index,
+                           auto const& by_file) {
+    for (std::filesystem::path const& path : files.list(index.parent_path())) {
+        std::string const name = path.filename().string();
+        std::size_t const tail = name.rfind("-of-");
+        if (tail == name.npos || by_file.contains(name))
+            continue;
+        std::string_view const stem = std::string_view(name).substr(0, name.rfind('-', tail - 1));
+        for (auto const& [file, keys] : by_file)
+            if (file.size() == name.size() && file.starts_with(stem) &&
+                file.ends_with(std::string_view(name).substr(tail)))
+                fail(errc::corrupt_file, index.string(), ": lists ", file, ", and nothing in ",
+                     name, ", which is there; was the index damaged?");
+    }
 }
 
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
-                                                std::filesystem::path const& index) {
-    whole_tensors all(files, "torch_save", index.parent_path());
-    std::vector<std::filesystem::path> paths;
-    hf_index const listed = parse_hf_index(read_text_file(all.files(), index), index.string());
-    std::map<std::string, std::vector<std::string>> by_file;
-    for (auto const& [key, file] : listed.weight_map)
-        by_file[file].push_back(key);
+                                                std::filesystem::path const& index,
+                                                bool is_strict) {
+    followed_index const followed{
+        index, parse_hf_index(read_text_file(*files, index), index.string()), is_strict};
+    torch_files all(std::move(files), index.parent_path());
+    auto const by_file = keys_by_file(followed.listed);
+    if (is_strict)
+        check_numbered(all.files(), index, by_file);
     for (auto const& [file, keys] : by_file) {
         std::filesystem::path const path = index.parent_path() / file;
         if (all.files().find(path) != file_store::kind::file)
             fail(errc::missing_file, index.string(), ": '", keys.front(), "' is listed in ", file,
                  ", but there is no such file");
-        auto const there = add_torch_file(all, path);
-        paths.push_back(path);
-        for (std::string const& key : keys)
-            if (!std::binary_search(there.begin(), there.end(), key))
-                fail(errc::corrupt_file, index.string(), ": '", key, "' should be in ", file,
-                     ", but is not");
+        all.add(path, [&](index_keys names) {
+            return keys_elsewhere(all, followed, file, keys, std::move(names));
+        });
     }
-    opened_checkpoint opened =
-        take_with_objects(std::move(all), std::move(files), std::move(paths));
+    opened_checkpoint opened = all.take();
     opened.metadata.indexes = {index.filename().string()};
     return opened;
 }

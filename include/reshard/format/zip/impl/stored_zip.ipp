@@ -36,6 +36,13 @@ public:
         std::size_t place = 0;
         for (std::uint64_t i = 0; i < found.entries; ++i)
             entries.push_back(entry_at(text, place, found.bytes.begin));
+        if (place != text.size())
+            refuse(found.bytes.begin + place,
+                   words("the end of the archive counts ",
+                         counted(static_cast<index_t>(found.entries), "member"),
+                         ", and its directory goes on for ", text.size() - place,
+                         " bytes; was it damaged?"));
+        check_names_differ(entries);
         return placed(entries, found.bytes.begin);
     }
 
@@ -45,6 +52,7 @@ private:
     static constexpr std::uint32_t end_mark = 0x06054b50, locator_mark = 0x07064b50,
                                    end64_mark = 0x06064b50, entry_mark = 0x02014b50,
                                    local_mark = 0x04034b50;
+    static constexpr std::uint64_t elsewhere16 = 0xffff; ///< stands for a number in zip64
 
     /// Where the list of members is.
     struct directory {
@@ -58,6 +66,19 @@ private:
         std::uint64_t bytes = 0;
         std::uint64_t header = 0; ///< position of what stands before its bytes
     };
+
+    /// Refuses two members of one name, of which readers take different ones.
+    void check_names_differ(std::vector<entry> const& entries) const {
+        std::vector<entry const*> sorted;
+        sorted.reserve(entries.size());
+        for (entry const& one : entries)
+            sorted.push_back(&one);
+        std::ranges::sort(sorted, {}, &entry::name);
+        auto const twice = std::ranges::adjacent_find(sorted, {}, &entry::name);
+        if (twice != sorted.end())
+            refuse((*twice)->header, "the archive has the member '" + (*twice)->name +
+                                         "' twice; write it again with each name once");
+    }
 
     [[noreturn]] void refuse(std::uint64_t place, std::string const& text,
                              errc code = errc::corrupt_file) const {
@@ -108,14 +129,23 @@ private:
         std::string const record = read(end, end_bytes);
         if (number_at<std::uint16_t>(record, 4) != number_at<std::uint16_t>(record, 6))
             refuse(end, "the archive is in several files", errc::unsupported);
+        std::uint64_t const count = number_at<std::uint16_t>(record, 10);
+        if (std::uint64_t const here = number_at<std::uint16_t>(record, 8); here != count)
+            refuse(end, words("the archive is said to have ", count, " members, and ", here,
+                              " of them in this file"));
         if (end >= locator_bytes) {
             std::string const locator = read(end - locator_bytes, locator_bytes);
-            if (mark_at(locator, 0) == locator_mark)
-                return find_directory64(number_at<std::uint64_t>(locator, 8), end - locator_bytes);
+            if (mark_at(locator, 0) == locator_mark) {
+                auto const all =
+                    find_directory64(number_at<std::uint64_t>(locator, 8), end - locator_bytes);
+                if (count != all.entries && count != elsewhere16)
+                    refuse(end, words("the archive is said to have ", count, " members here, and ",
+                                      all.entries, " before"));
+                return all;
+            }
         }
-        return checked({number_at<std::uint16_t>(record, 10),
-                        run_of(number_at<std::uint32_t>(record, 16),
-                               number_at<std::uint32_t>(record, 12), end)},
+        return checked({count, run_of(number_at<std::uint32_t>(record, 16),
+                                      number_at<std::uint32_t>(record, 12), end)},
                        end);
     }
 
@@ -218,6 +248,7 @@ private:
             entry const& one = entries[i];
             if (one.header < before)
                 refuse(one.header, "the member '" + one.name + "' lies in another one");
+            check_gap(before, one.header);
             std::uint64_t const begin = data_of(one);
             if (begin > end || one.bytes > end - begin)
                 refuse(begin, words("the member '", one.name, "' has ", one.bytes,
@@ -225,15 +256,31 @@ private:
             before = begin + one.bytes;
             members[i] = {one.name, {where_.begin + begin, where_.begin + before}};
         }
+        check_gap(before, end);
         return members;
     }
 
+    /// Refuses a member between others that the directory does not list. Behind one there may be a
+    /// record of its size, of 12 to 24 bytes.
+    void check_gap(std::uint64_t begin, std::uint64_t end) const {
+        constexpr std::uint64_t records[] = {0, 12, 16, 20, 24}, mark_bytes = 4;
+        if (begin >= end)
+            return;
+        std::string const gap = read(begin, std::min(end - begin, records[4] + mark_bytes));
+        for (std::uint64_t const place : records)
+            if (place + mark_bytes <= gap.size() && mark_at(gap, place) == local_mark)
+                refuse(begin + place,
+                       "a member begins here that the directory does not list; was it damaged?");
+    }
+
     std::uint64_t data_of(entry const& one) const {
-        std::string const header = read(one.header, local_bytes);
+        std::string const header = read(one.header, local_bytes + one.name.size());
         if (mark_at(header, 0) != local_mark)
             refuse(one.header, "the member '" + one.name + "' should begin here");
-        return one.header + local_bytes + number_at<std::uint16_t>(header, 26) +
-               number_at<std::uint16_t>(header, 28);
+        std::uint64_t const name_bytes = number_at<std::uint16_t>(header, 26);
+        if (name_bytes != one.name.size() || !header.ends_with(one.name))
+            refuse(one.header, "the member '" + one.name + "' has another name where it lies");
+        return one.header + local_bytes + name_bytes + number_at<std::uint16_t>(header, 28);
     }
 
     file_store::file const& file_;

@@ -1,0 +1,75 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TOOL_FUSED_NAMES_HPP
+#define RESHARD_TOOL_FUSED_NAMES_HPP
+
+#include <reshard/layout/catalog.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Names that public models give to tensors that have several others in them, and in which order.
+
+namespace tool {
+
+/// In which order a fused tensor has the rows of the others.
+enum class fused_order {
+    parts,   ///< all of the first tensor, then all of the next
+    by_head, ///< of each head, or group of heads, or pair, the rows of each
+    unknown, ///< one or the other, or it is not fused in all models
+    plain,   ///< it is not fused, though other models have such a name for one that is
+};
+
+/// Which axis of its last two has the rows of the tensors.
+enum class fused_side {
+    out_in, ///< the one before the last, as of weights `[out, in]`
+    in_out, ///< the last, as of weights `[in, out]`
+    longer, ///< weights of that name are stored both ways: of a matrix the longer one
+};
+
+/// A name, and its meaning in a kind of model.
+struct fused_name {
+    std::string_view name;  ///< between dots of the key, also with `_weight`, `_bias` and the like
+    std::string_view model; ///< `model_type` of `config.json`; empty: of any other
+    fused_side side;
+    fused_order order;
+    std::string_view heads;  ///< of an order by heads: the entries of `config.json` that count them
+    std::string_view source; ///< the library and its file
+};
+
+/// The rows of the table for a key in a model of that kind, or null.
+fused_name const* find_fused_name(std::string_view key, std::string_view model);
+
+/// What a checkpoint's `config.json` says of it; nothing if there is none.
+struct model_facts {
+    std::string type; ///< `model_type`, of the text model if there is one
+    /// Entries with whole numbers.
+    std::vector<std::pair<std::string, reshard::index_t>> numbers;
+
+    /// The first number of a list of entries, `a|b`, that exists.
+    std::optional<reshard::index_t> number(std::string_view names) const;
+};
+
+/// \param source the path of a checkpoint
+model_facts facts_beside(std::string const& source);
+
+/// How a layout cuts a tensor that is named like a fused one.
+struct fused_cut {
+    std::size_t axis;
+    fused_order order;
+};
+
+/// How a layout that cuts a tensor along these axes parts, or may part, the tensors in it; nullopt
+/// if it cuts another axis, or between heads.
+std::optional<fused_cut> find_fused_cut(reshard::catalog_entry const& wanted,
+                                        std::vector<std::size_t> const& axes,
+                                        model_facts const& model);
+
+} // namespace tool
+
+#endif

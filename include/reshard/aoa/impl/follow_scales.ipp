@@ -1,0 +1,148 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_FOLLOW_SCALES_IPP
+#define RESHARD_AOA_IMPL_FOLLOW_SCALES_IPP
+
+#include <reshard/aoa/define_outputs.hpp>
+
+#include <reshard/expr/block_scales.hpp>
+#include <reshard/expr/check.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::aoa::detail {
+
+/// Gives the scales that patterns name to what statements make of their tensors.
+class scale_follower {
+public:
+    explicit scale_follower(lower_context& context) : in_(context) {}
+
+    /// \pre the program has a name for the scales of each of its names
+    void follow(scale_pattern const& pattern) {
+        std::size_t const count = in_.code.text_count();
+        for (std::uint32_t id = 0; id < count; ++id) {
+            name const tensor{name::kind_type::text, false, id, {}};
+            if (auto const key = pattern.scales_of(in_.code.text(tensor)); key && is_made(tensor))
+                follow(pattern, tensor, *key);
+        }
+    }
+
+private:
+    static name text_name(std::uint32_t id) { return {name::kind_type::text, false, id, {}}; }
+
+    /// Whether a name is an output that a statement makes.
+    bool is_made(name const& tensor) {
+        binding const& bound = in_.names[tensor];
+        return bound.value != binding::none && !bound.is_spoilt &&
+               (in_.target ? in_.target->find(in_.code.text(tensor)) != nullptr : bound.uses == 0);
+    }
+
+    void follow(scale_pattern const& pattern, name const& tensor, std::string const& key) {
+        auto const number = in_.code.find(key);
+        if (!number)
+            return; // scales of scales
+        binding const& bound = in_.names[tensor];
+        name const scales = text_name(*number);
+        binding const& own = in_.names[scales];
+        if (own.value != binding::none || own.is_spoilt || own.is_added || own.is_removed)
+            return; // a statement makes them
+        try {
+            bound_value const& value = in_.names.value(bound.value);
+            auto const found = sources(pattern, value);
+            if (found.empty())
+                return;
+            bound_value made{scales_of(pattern, value)};
+            if (!has_source_elements(made.tensor))
+                made.sources = found;
+            name bound_name = scales;
+            bound_name.where = bound.where;
+            in_.names.bind(bound_name, in_.names.store(std::move(made)), bound.origin);
+            for (key_id const one : found)
+                if (auto const text = in_.code.find(in_.source.entry(one).key))
+                    in_.names[text_name(*text)].source_value = one;
+        } catch (error const& problem) {
+            in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
+                                        key, words("'", key, "' cannot follow: ", problem.what()),
+                                        bound.where, bound.origin});
+        }
+    }
+
+    /// The scales of the tensors that a value is made of; empty if none has any.
+    ///
+    /// \throws error with errc::unknown_key if only some have them
+    std::vector<key_id> sources(scale_pattern const& pattern, bound_value const& value) const {
+        std::vector<key_id> found;
+        std::string without, with;
+        value.for_each_source([&](key_id id) {
+            key_id const scales = scales_of(pattern, id);
+            if (scales == source_names::none)
+                without = in_.source.entry(id).key;
+            else {
+                with = in_.source.entry(scales).key;
+                found.push_back(scales);
+            }
+        });
+        if (!found.empty() && !without.empty())
+            fail(errc::unknown_key, "'", without, "' has no '", pattern.scales.with("*"),
+                 "', and another one of its tensors has '", with, "'");
+        return found;
+    }
+
+    key_id scales_of(scale_pattern const& pattern, key_id id) const {
+        auto const key = pattern.scales_of(in_.source.entry(id).key);
+        binding const* const bound = key ? in_.names.find(*key) : nullptr;
+        bool const is_removed = bound && bound->is_removed;
+        return key && !is_removed ? in_.source.find(*key) : source_names::none;
+    }
+
+    expression scales_of(scale_pattern const& pattern, bound_value const& value) const {
+        auto const source_of = [&](key_id id) {
+            catalog_entry const& from = in_.source.entry(id);
+            key_id const number = scales_of(pattern, id);
+            catalog_entry const& scales = in_.source.entry(number);
+            auto const form = form_of_scales(from, scales, pattern.facts());
+            if (!form)
+                fail(errc::shape_mismatch, "'", scales.key, "' of shape ", scales.shape,
+                     " does not fit '", from.key, "' of shape ", from.shape,
+                     "; say by blocks=\"[...]\" how many elements have one scale");
+            return scale_source{number, scales.dtype, from.shape, *form};
+        };
+        scale_source const first = source_of(value.first_source());
+        return block_scales(value.tensor, first.form, first.dtype, source_of);
+    }
+
+    lower_context& in_;
+};
+
+inline void follow_scales(lower_context& context, std::vector<scale_pattern> const& patterns) {
+    scale_follower follower(context);
+    for (scale_pattern const& pattern : patterns)
+        follower.follow(pattern);
+}
+
+/// Relates each output to the output that patterns name as its scales.
+inline void relate_scales(lower_context& context, std::vector<scale_pattern> const& patterns) {
+    mapping& map = context.result.map;
+    for (scale_pattern const& pattern : patterns)
+        for (mapping_output const& output : map.outputs()) {
+            auto const key = pattern.scales_of(output.key);
+            mapping_output const* const scales = key ? map.find(*key) : nullptr;
+            if (!scales)
+                continue;
+            auto const entry_of = [](mapping_output const& one) {
+                return catalog_entry{one.key, one.value.dtype, one.value.shape, {}};
+            };
+            if (auto form = form_of_scales(entry_of(output), entry_of(*scales), pattern.facts()))
+                map.relate(
+                    {relation::kind::scale, output.key, scales->key, form->block, form->count});
+        }
+}
+
+} // namespace reshard::aoa::detail
+
+#endif

@@ -1,0 +1,324 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_STATE_CONVENTIONS_IPP
+#define RESHARD_AOA_IMPL_STATE_CONVENTIONS_IPP
+
+#include <reshard/aoa/state_suffix.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::aoa::detail {
+
+/// What optimizers call their state. Behind `state.`, every other name is one, too.
+///
+/// \par Source torch.optim of torch 2.15, the optimizers of Megatron-Core 0.16 and DeepSpeed 0.18,
+///             and optax 0.2 (`mu`, `nu`, `trace`)
+inline constexpr std::string_view state_names[] = {"exp_avg",
+                                                   "exp_avg_sq",
+                                                   "max_exp_avg_sq",
+                                                   "step",
+                                                   "momentum_buffer",
+                                                   "square_avg",
+                                                   "grad_avg",
+                                                   "acc_delta",
+                                                   "exp_inf",
+                                                   "sum",
+                                                   "mu_product",
+                                                   "prev",
+                                                   "step_size",
+                                                   "ax",
+                                                   "eta",
+                                                   "fp32_param",
+                                                   "master_param",
+                                                   "master_weight",
+                                                   "master_weights",
+                                                   "fp32",
+                                                   "moment1",
+                                                   "moment2",
+                                                   "momentum",
+                                                   "velocity",
+                                                   "exp_avg_diff",
+                                                   "mu",
+                                                   "nu",
+                                                   "trace",
+                                                   "m",
+                                                   "v",
+                                                   "exp_avg_res",
+                                                   "fp32_from_fp16_params"};
+
+/// What models are called in the checkpoints of trainers, the likeliest first: `model.` rather than
+/// `ema.`, where the same parameters are in both.
+inline constexpr std::string_view model_names[] = {"model",  "module",  "state_dict",
+                                                   "params", "network", "net"};
+
+inline bool is_state_name(std::string_view name) {
+    return std::ranges::find(state_names, name) != std::end(state_names);
+}
+
+inline bool is_number(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+/// Whether a segment is what trainers call optimizers: `optim`, `optimizer`, `optimizer_0`.
+inline bool is_optimizer(std::string_view segment) {
+    if (std::size_t const line = segment.rfind('_');
+        line != segment.npos && is_number(segment.substr(line + 1)))
+        segment = segment.substr(0, line);
+    for (std::string_view const known :
+         {"optim", "optimizer", "optims", "optimizers", "opt", "opt_state", "optimizer_state",
+          "optimizer_states", "optim_state", "optimizer_state_dict", "optimizer_states_dict"})
+        if (segment == known)
+            return true;
+    return false;
+}
+
+/// Whether what is inside is state, whatever it is called.
+inline bool holds_states(std::string_view segment) {
+    return segment == "state" || segment.starts_with("opt_state") ||
+           segment.starts_with("optimizer_state") || segment.starts_with("optim_state");
+}
+
+/// What the keys of an optimizer begin with.
+struct optimizer_container {
+    std::size_t size = 0;       ///< with the separator behind it; 0: it is no optimizer's key
+    bool has_any_state = false; ///< names of state need not be known
+};
+
+/// The segment that begins at a place, without the separator behind it; the last one is none, for
+/// nothing is inside it.
+inline std::string_view segment_at(std::string_view key, std::size_t place) {
+    std::size_t const end = key.find_first_of(separators, place);
+    return end == key.npos ? std::string_view() : key.substr(place, end - place);
+}
+
+inline optimizer_container container_of(std::string_view key) {
+    constexpr int most_before = 2; // `app.optim.`, `chained_0.optimizer.`
+    optimizer_container found;
+    std::size_t place = 0;
+    for (int before = 0; before <= most_before || found.size > 0; ++before) {
+        std::string_view const segment = segment_at(key, place);
+        if (segment.empty())
+            break;
+        bool const is_inside = found.size > 0;
+        bool const opens = is_optimizer(segment) || (segment == "state" && (is_inside || !place));
+        if (!opens && is_inside && !is_number(segment))
+            break;
+        place += segment.size() + 1;
+        if (opens || is_inside)
+            found.size = place;
+        if (opens && holds_states(segment))
+            found.has_any_state = true;
+        if (opens && segment == "state")
+            break;
+    }
+    return found;
+}
+
+RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key) {
+    optimizer_container const container = container_of(key);
+    std::vector<state_reading> readings;
+    if (container.size == 0 || container.size >= key.size())
+        return readings;
+    std::string_view const inside = key.substr(container.size);
+    auto const add = [&](state_reading const& one) {
+        if (!one.name.empty() && !one.parameter.empty() &&
+            (container.has_any_state || is_state_name(one.name)))
+            readings.push_back(one);
+    };
+    std::size_t const last = inside.find_last_of(separators),
+                      first = inside.find_first_of(separators);
+    if (last == inside.npos)
+        return readings;
+    add({key.substr(0, container.size), inside.substr(0, last), inside.substr(last),
+         inside.substr(last + 1)});
+    add({key.substr(0, container.size + first + 1),
+         inside.substr(first + 1),
+         {},
+         inside.substr(0, first)});
+    return readings;
+}
+
+RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
+    std::vector<std::size_t> sizes{0};
+    for (std::size_t place = 0; sizes.size() < 3;) {
+        std::string_view const segment = segment_at(key, place);
+        if (segment.empty() || is_number(segment))
+            break;
+        sizes.push_back(place += segment.size() + 1);
+    }
+    return sizes;
+}
+
+/// The state of a parameter without an optimizer's name around: `P.exp_avg` or `exp_avg/P`. Short
+/// names are those of layers, too.
+inline std::vector<state_reading> bare_readings(std::string_view key) {
+    std::vector<state_reading> readings;
+    std::size_t const last = key.find_last_of(separators), first = key.find_first_of(separators);
+    if (last == key.npos)
+        return readings;
+    auto const add = [&](state_reading const& one) {
+        if (one.name.size() > 2 && is_state_name(one.name))
+            readings.push_back(one);
+    };
+    add({{}, key.substr(0, last), key.substr(last), key.substr(last + 1)});
+    add({key.substr(0, first + 1), key.substr(first + 1), {}, key.substr(0, first)});
+    return readings;
+}
+
+/// How likely a model is called so; 0 is the likeliest.
+inline std::size_t rank_of(std::string_view container) {
+    if (container.empty())
+        return 0;
+    auto const begins = [&](std::string_view name) { return container.starts_with(name); };
+    auto const place = std::ranges::find_if(model_names, begins);
+    return 1 + static_cast<std::size_t>(place - std::begin(model_names));
+}
+
+RESHARD_DECL std::optional<std::string_view>
+most_voted(std::map<std::string_view, std::size_t> const& all) {
+    auto const likeliness = [](auto const& one) {
+        return std::pair(one.second, ~rank_of(one.first));
+    };
+    if (all.empty())
+        return std::nullopt;
+    auto const best = std::ranges::max_element(all, {}, likeliness);
+    bool const is_tied = std::ranges::count(all, likeliness(*best), likeliness) > 1;
+    return is_tied ? std::nullopt : std::optional(best->first);
+}
+
+/// Looks for state in a catalog.
+class convention_finder {
+public:
+    explicit convention_finder(catalog const& keys) : keys_(keys) {
+        for (catalog_entry const& entry : keys)
+            note(entry.key);
+        if (!parameters_.empty())
+            for (catalog_entry const& entry : keys)
+                vote(entry.key);
+        for (auto const& [owner, all] : votes_)
+            containers_.emplace(owner, most_voted(all));
+    }
+
+    /// Adds what state there is, once for each way in which parameters may be called.
+    void add_to(std::vector<state_suffix>& all) {
+        for (catalog_entry const& entry : keys_) {
+            auto readings = optimizer_readings(entry.key);
+            if (readings.empty())
+                readings = bare_readings(entry.key);
+            for (state_reading const& one : readings)
+                look_at(entry, one);
+        }
+        for (auto const& [where, kind] : kinds_)
+            add(all, where, kind);
+    }
+
+private:
+    /// An optimizer's keys: what they begin with.
+    static std::string_view owner_of(std::string_view key) {
+        return key.substr(0, container_of(key).size);
+    }
+
+    static constexpr std::size_t most_parameters = 512; ///< of an optimizer, that are looked for
+
+    void note(std::string_view key) {
+        std::string_view const owner = owner_of(key);
+        auto const readings = optimizer_readings(key);
+        if (readings.empty() || counts_[owner]++ >= most_parameters)
+            return;
+        for (state_reading const& one : readings)
+            parameters_[one.parameter].insert(owner);
+    }
+
+    /// A key may be a parameter that an optimizer has inside its keys.
+    void vote(std::string_view key) {
+        if (container_of(key).size > 0)
+            return;
+        for (std::size_t const size : container_sizes(key))
+            if (auto const found = parameters_.find(key.substr(size)); found != parameters_.end())
+                for (std::string_view const owner : found->second)
+                    ++votes_[owner][key.substr(0, size)];
+    }
+
+    /// What stands around the parameters of one kind of state.
+    struct around {
+        std::string_view prefix, suffix, container;
+
+        auto operator<=>(around const&) const = default;
+    };
+
+    struct counts {
+        std::size_t all = 0, alike = 0, single = 0;
+        std::size_t misses = 0; ///< what is inside is no parameter
+    };
+
+    static constexpr std::size_t most_counted = 32, most_misses = 1024; ///< of a kind of state
+
+    void look_at(catalog_entry const& entry, state_reading const& one) {
+        auto const owner = containers_.find(owner_of(entry.key));
+        if (owner != containers_.end() && !owner->second)
+            return;
+        std::string_view const model = owner != containers_.end() ? *owner->second : "";
+        counts& kind = kinds_[{one.prefix, one.suffix, model}];
+        if (kind.all == most_counted || kind.misses == most_misses)
+            return;
+        bool const is_alone = owner == containers_.end() && container_of(entry.key).size > 0 &&
+                              is_state_name(one.name); // the parameters are in another checkpoint
+        catalog_entry const* const parameter =
+            is_alone ? nullptr : keys_.find(std::string(model) + std::string(one.parameter));
+        if (!is_alone && (!parameter || parameter == &entry)) {
+            ++kind.misses;
+            return;
+        }
+        bool const is_single = element_count(entry.shape) == 1;
+        ++kind.all;
+        kind.alike += is_alone ? !is_single : parameter->shape == entry.shape;
+        kind.single += is_single;
+    }
+
+    static void add(std::vector<state_suffix>& all, around const& where, counts const& kind) {
+        bool const is_alike = 2 * kind.alike > kind.all, is_scalar = 2 * kind.single > kind.all;
+        if (!is_alike && !is_scalar)
+            return;
+        state_suffix added{std::string(where.suffix),    !is_alike, {}, std::string(where.prefix),
+                           std::string(where.container), true};
+        bool const is_told = std::ranges::any_of(all, [&](state_suffix const& one) {
+            return !one.is_found && one.prefix.empty() && where.prefix.empty() &&
+                   one.suffix == where.suffix;
+        });
+        for (bool is_first = true; !is_told; is_first = false) {
+            if (std::ranges::find(all, added) == all.end())
+                all.push_back(added);
+            if (!is_first || added.container.empty())
+                break;
+            added.container.clear();
+        }
+    }
+
+    catalog const& keys_;
+    std::map<std::string_view, std::size_t> counts_;                    ///< by optimizer
+    std::map<std::string_view, std::set<std::string_view>> parameters_; ///< and their optimizers
+    std::map<std::string_view, std::map<std::string_view, std::size_t>> votes_; ///< by optimizer
+    std::map<std::string_view, std::optional<std::string_view>> containers_; ///< of its parameters
+    std::map<around, counts> kinds_;
+};
+
+RESHARD_DECL std::vector<state_suffix>
+with_conventions(std::vector<state_suffix> suffixes, catalog const& source, catalog const* target) {
+    convention_finder(source).add_to(suffixes);
+    if (target)
+        convention_finder(*target).add_to(suffixes);
+    return suffixes;
+}
+
+} // namespace reshard::aoa::detail
+
+#endif

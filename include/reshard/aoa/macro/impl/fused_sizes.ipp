@@ -1,0 +1,187 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_MACRO_IMPL_FUSED_SIZES_IPP
+#define RESHARD_AOA_MACRO_IMPL_FUSED_SIZES_IPP
+
+#include <reshard/aoa/macro/impl/fused.ipp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The macros of which a part has an equal share of each tensor: `fused_ffn` of two equal ones,
+/// `fused` of any number and extents.
+
+namespace reshard::aoa::detail {
+
+/// The pieces as they lie in a tensor of `parts` parts: of each part first the gate, then the up.
+inline std::vector<name> ffn_order(std::span<name const> gate, std::span<name const> up,
+                                   index_t parts) {
+    std::vector<name> order;
+    std::size_t const step = gate.size() / static_cast<std::size_t>(parts);
+    for (std::size_t first = 0; first < gate.size(); first += step) {
+        for (std::span<name const> const& kind :
+             {gate.subspan(first, step), up.subspan(first, step)})
+            order.insert(order.end(), kind.begin(), kind.end());
+    }
+    return order;
+}
+
+/// `lcm`, or a refusal where there would be absurdly many pieces.
+inline index_t common_pieces(fused_statement const& fused, index_t source, index_t target) {
+    index_t const step = source / std::gcd(source, target);
+    if (step > 1'000'000'000 / target)
+        fused.refuse(words("would need more than 1000000000 pieces: ", source,
+                           " parts in the source, ", target, " in the target"),
+                     {});
+    return step * target;
+}
+
+/// The statements of one macro that has `left` and `right` names.
+inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t right,
+                       std::vector<statement>& expanded) {
+    index_t const source = left == 1 ? fused.left_parts() : 1;
+    index_t const target = right == 1 ? fused.right_parts() : 1;
+    index_t const count = common_pieces(fused, source, target);
+    name from = fused.left(0);
+    if (left == 2) {
+        name const both[] = {fused.left(0), fused.left(1)};
+        from = fused.fresh(fused.text(both[0]) + '.' + fused.text(both[1]) + ".tmp");
+        fused.append(expanded, both, {&from, 1});
+    }
+    auto const gate = fused.pieces("fused_ffn_tmp.GATE_", count);
+    auto const up = fused.pieces("fused_ffn_tmp.UP_", count);
+    fused.append_split(expanded, from, ffn_order(gate, up, source), source);
+    name const first = fused.right(0);
+    if (right == 1)
+        return fused.append_fused(expanded, ffn_order(gate, up, target), {&first, 1}, target);
+    name const second = fused.right(1);
+    fused.append(expanded, gate, {&first, 1});
+    fused.append(expanded, up, {&second, 1});
+}
+
+RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
+                                   std::vector<statement>& expanded) {
+    if (!is_fused(context, one, "fused_ffn"))
+        return expanded.push_back(one);
+    fused_statement fused(context, one, "fused_ffn",
+                          "s -> d, fused_ffn  or  s -> gate, up, fused_ffn  or  gate, up "
+                          "-> d, fused_ffn, optionally with "
+                          "axis=n");
+    fused.allow({"axis"});
+    fused.check_form((one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1));
+    fused.report_uncut_axis();
+    expand_ffn(fused, one.left, one.right, expanded);
+}
+
+/// The extents of the tensors that a statement of `fused` names.
+///
+/// \throws failed_statement with errc::bad_macro where they are not one for each tensor
+inline std::vector<index_t> read_sizes(fused_statement const& fused, statement const& one) {
+    fused.allow({"axis", "sizes"});
+    fused.check_form(one.left == 1 || one.right == 1);
+    std::vector<index_t> sizes = fused.sizes();
+    if (sizes.size() < 2)
+        fused.refuse(words("has ", counted(sizes.size(), "size"),
+                           "; it fuses two tensors or more, each with its extent"),
+                     {});
+    std::size_t const tensors = std::max(one.left, one.right);
+    if (tensors > 1 && tensors != sizes.size())
+        fused.refuse(
+            words("has ", counted(sizes.size(), "size"), " for ", counted(tensors, "tensor")), {});
+    for (index_t const size : sizes)
+        if (size < 1)
+            fused.refuse(words("has the size ", size, ", which is less than 1"), {});
+    return sizes;
+}
+
+/// Refuses extents of which the parts of a side would not get equal shares.
+inline void check_shares(fused_statement const& fused, std::vector<index_t> const& sizes,
+                         index_t parts, std::string_view side) {
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (sizes[i] % parts != 0)
+            fused.refuse(words("cannot give equal shares of ", sizes[i], ", size ", i + 1, " of ",
+                               sizes.size(), ", to the ", counted(parts, "part"), " that the ",
+                               side, " has"),
+                         {});
+}
+
+/// The tensors of a statement of `fused` in so many pieces each.
+struct fused_members {
+    std::vector<std::vector<name>> pieces; ///< of each
+    std::vector<index_t> sizes;            ///< of a piece of each
+
+    /// All pieces as they lie in a tensor of `parts` parts, with their extents.
+    std::pair<std::vector<name>, std::vector<index_t>> order(index_t parts) const {
+        std::pair<std::vector<name>, std::vector<index_t>> all;
+        std::size_t const step = pieces[0].size() / static_cast<std::size_t>(parts);
+        for (std::size_t first = 0; first < pieces[0].size(); first += step)
+            for (std::size_t i = 0; i < pieces.size(); ++i) {
+                auto const begin = pieces[i].begin() + static_cast<std::ptrdiff_t>(first);
+                all.first.insert(all.first.end(), begin, begin + static_cast<std::ptrdiff_t>(step));
+                all.second.insert(all.second.end(), step, sizes[i]);
+            }
+        return all;
+    }
+};
+
+/// The statements of one macro, whose tensors have these extents.
+inline void expand_members(fused_statement& fused, statement const& one,
+                           std::vector<index_t> const& sizes, std::vector<statement>& expanded) {
+    index_t const source = one.left == 1 ? fused.left_parts() : 1;
+    index_t const target = one.right == 1 ? fused.right_parts() : 1;
+    check_shares(fused, sizes, source, "source");
+    check_shares(fused, sizes, target, "target");
+    index_t const count = common_pieces(fused, source, target);
+    name from = fused.left(0);
+    if (one.left > 1) {
+        std::vector<name> all;
+        for (std::size_t i = 0; i < one.left; ++i)
+            all.push_back(fused.left(i));
+        from = fused.fresh(fused.text(all[0]) + ".tmp");
+        fused.set_sizes(sizes);
+        fused.append(expanded, all, {&from, 1});
+    }
+    fused_members members;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        members.pieces.push_back(fused.pieces("fused_tmp." + std::to_string(i) + "_", count));
+        members.sizes.push_back(sizes[i] / count);
+    }
+    auto [names, extents] = members.order(source);
+    fused.set_sizes(std::move(extents));
+    fused.append_split(expanded, from, names, source);
+    if (one.right == 1) {
+        auto [made, made_extents] = members.order(target);
+        fused.set_sizes(std::move(made_extents));
+        name const whole = fused.right(0);
+        return fused.append_fused(expanded, made, {&whole, 1}, target);
+    }
+    fused.set_sizes({});
+    for (std::size_t i = 0; i < one.right; ++i) {
+        name const member = fused.right(i);
+        fused.append(expanded, members.pieces[i], {&member, 1});
+    }
+}
+
+RESHARD_DECL void expand_fused(macro_context& context, statement const& one,
+                               std::vector<statement>& expanded) {
+    if (!is_fused(context, one, "fused"))
+        return expanded.push_back(one);
+    fused_statement fused(
+        context, one, "fused",
+        "q, k, v -> d, fused, sizes=\"[n, m, ...]\"  or  s -> q, k, v, fused, ... "
+        " or  s -> d, fused, ..., optionally with axis=n");
+    auto const sizes = read_sizes(fused, one);
+    fused.report_uncut_axis();
+    expand_members(fused, one, sizes, expanded);
+}
+
+} // namespace reshard::aoa::detail
+
+#endif

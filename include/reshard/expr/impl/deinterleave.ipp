@@ -1,0 +1,301 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_DEINTERLEAVE_IPP
+#define RESHARD_EXPR_IMPL_DEINTERLEAVE_IPP
+
+#include <reshard/expr/fused_outputs.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/expr/concat.hpp>
+#include <reshard/expr/split.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The tensors that a fused one was made of: their extents, the tensor with one after the other,
+/// and where a program interleaves it once more.
+
+namespace reshard::detail {
+
+/// The positive number after one of two words and `=` in a text, or 0.
+inline index_t number_after(std::string_view text, std::string_view word, std::string_view other) {
+    for (std::string_view const name : {word, other}) {
+        std::size_t const place = text.find(std::string(name) + '=');
+        index_t number = 0;
+        if (place != text.npos)
+            std::from_chars(text.data() + place + name.size() + 1, text.data() + text.size(),
+                            number);
+        if (number > 0)
+            return number;
+    }
+    return 0;
+}
+
+/// The numbers of `[512, 16]` in a text; none if one is less than 1.
+inline std::vector<index_t> numbers_in_list(std::string_view text) {
+    text = text.substr(0, text.find(']'));
+    text.remove_prefix(std::min(text.size(), text.find('[') + 1));
+    std::vector<index_t> numbers;
+    while (!text.empty()) {
+        text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t")));
+        index_t number = 0;
+        std::from_chars(text.data(), text.data() + text.size(), number);
+        if (number < 1)
+            return {};
+        numbers.push_back(number);
+        text.remove_prefix(std::min(text.size(), std::min(text.find(','), text.size() - 1) + 1));
+    }
+    return numbers;
+}
+
+/// The ratio of the extents of the tensors that a macro fuses: `{8, 4, 4}` for
+/// `fused_qkv_old, num_heads=8, num_key_value_groups=4`; none for another text.
+inline std::vector<index_t> member_weights(std::string_view macro) {
+    std::string_view const word = macro.substr(0, macro.find(','));
+    if (word == "fused_ffn")
+        return {1, 1};
+    if (word == "fused") {
+        std::size_t const place = macro.find("sizes=");
+        return place == macro.npos ? std::vector<index_t>() : numbers_in_list(macro.substr(place));
+    }
+    if (word != "fused_qkv_old")
+        return {};
+    index_t const heads = number_after(macro, "num_heads", "num_q_heads");
+    index_t const groups = number_after(macro, "num_key_value_groups", "num_kv_heads");
+    return heads < 1 || groups < 1 ? std::vector<index_t>()
+                                   : std::vector<index_t>{heads, groups, groups};
+}
+
+RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& made, index_t extent) {
+    std::vector<index_t> sizes = member_weights(made.macro);
+    index_t sum = 0;
+    for (index_t const weight : sizes) {
+        if (weight > extent - sum)
+            return {};
+        sum += weight;
+    }
+    if (sum < 1 || extent % sum != 0)
+        return {};
+    for (index_t& size : sizes) {
+        size *= extent / sum;
+        if (size % made.blocks != 0)
+            return {};
+    }
+    return sizes;
+}
+
+/// `'w', shape [24, 4], is interleaved in 3 parts along axis 0`.
+inline std::string fused_text_of(std::string_view key, index_vector const& shape,
+                                 fused_tensor const& made) {
+    return words("'", key, "', shape ", shape, ", is interleaved in ", counted(made.blocks, "part"),
+                 " along axis ", made.axis);
+}
+
+/// Names for the tensors that a macro fuses.
+inline std::string operands_of(std::string_view macro) {
+    if (macro.starts_with("fused_ffn"))
+        return "gate, up";
+    if (macro.starts_with("fused_qkv"))
+        return "q, k, v";
+    std::string names;
+    for (std::size_t i = 0; i < member_weights(macro).size(); ++i)
+        names += (i == 0 ? "part_" : ", part_") + std::to_string(i);
+    return names;
+}
+
+/// More blocks than a job has ranks, which a damaged file may ask for.
+inline constexpr index_t too_many_blocks = (1 << 20) + 1;
+
+/// A fused tensor with the tensors that it was made of one after the other.
+inline expression deinterleaved(expression const& fused, std::size_t axis, index_t blocks,
+                                std::vector<index_t> const& sizes) {
+    std::vector<index_t> cuts;
+    for (index_t block = 0; block < blocks; ++block)
+        for (index_t const size : sizes)
+            cuts.push_back(size / blocks);
+    auto const pieces = split(fused, axis, cuts);
+    std::vector<expression> order;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        for (std::size_t n = i; n < pieces.size(); n += sizes.size())
+            order.push_back(pieces[n]);
+    return concat(order, axis);
+}
+
+/// The fused outputs of several blocks that a target has whole along their axis.
+inline fused_tensors whole_outputs(mapping const& program, layout const* target) {
+    fused_tensors found;
+    std::optional<catalog> wanted;
+    for (auto const& [key, made] : program.fused()) {
+        mapping_output const* const output = program.find(key);
+        auto const axis = static_cast<std::size_t>(made.axis);
+        if (!output || made.blocks < 2 || axis >= output->value.ndim())
+            continue;
+        if (target && !wanted)
+            wanted = catalog_of(*target);
+        catalog_entry const* const entry = wanted ? wanted->find(key) : nullptr;
+        if (!target || (entry && axis < entry->parts.size() && entry->parts[axis] == 1 &&
+                        !entry->is_scattered(axis)))
+            found.emplace(key, made);
+    }
+    return found;
+}
+
+RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const* target) {
+    fused_tensors const all = whole_outputs(program, target);
+    for (auto const& [key, made] : all) {
+        auto const axis = static_cast<std::size_t>(made.axis);
+        expression const& fused = program.find(key)->value;
+        auto const sizes = member_sizes(made, fused.shape[axis]);
+        if (sizes.empty() || made.blocks >= too_many_blocks)
+            fail(
+                errc::bad_layout, fused_text_of(key, fused.shape, made),
+                ", and the target has it whole, but the note about it (", made.macro,
+                ") does not say of which extents its tensors are; give a layout that cuts it into ",
+                made.blocks, ", or write it as it is (cut_fused)");
+        program.define(key, deinterleaved(fused, axis, made.blocks, sizes));
+        program.fuse(key, {made.axis, 1, made.macro});
+    }
+    if (all.empty())
+        return {};
+    auto const& [key, made] = *all.begin();
+    std::string const others =
+        all.size() > 1 ? " (and " + counted(all.size() - 1, "more key") + " so)" : "";
+    return fused_text_of(key, program.find(key)->value.shape, made) + others +
+           ", and the target has it whole: its tensors are written one after the other, as the "
+           "statement  " +
+           key + " -> " + key + ", " + made.macro + "  does";
+}
+
+/// Which of the tensors that were fused each place along the axis belongs to.
+class member_places {
+public:
+    /// \pre `sizes` is not empty
+    member_places(std::vector<index_t> const& sizes, index_t blocks) {
+        for (index_t const size : sizes)
+            ends_.push_back((ends_.empty() ? 0 : ends_.back()) + size / blocks);
+    }
+
+    std::size_t at(index_t place) const {
+        auto const found = std::ranges::upper_bound(ends_, place % ends_.back());
+        return static_cast<std::size_t>(found - ends_.begin());
+    }
+    /// Where the places of that tensor end that go on from `place`.
+    index_t end(index_t place) const { return place - place % ends_.back() + ends_[at(place)]; }
+
+private:
+    std::vector<index_t> ends_; ///< in a block
+};
+
+/// Says of each tensor of an output which tensors of a fused source it has elements of.
+class member_pairs {
+public:
+    /// Notes a pair of a tensor of the output and one of the source; false if the former has
+    /// elements of another one.
+    bool add(std::size_t of_output, std::size_t of_source) {
+        return pairs_.emplace(of_output, of_source).first->second == of_source;
+    }
+
+    /// The same for places along an axis of the output, and along one of the source, of which each
+    /// goes with each, or where `is_parallel` the first with the first, and so on.
+    bool add(member_places const& output, std::pair<index_t, index_t> target,
+             member_places const& source, std::pair<index_t, index_t> from, bool is_parallel) {
+        index_t at = target.first, there = from.first;
+        while (at < target.second && there < from.second) {
+            if (!add(output.at(at), source.at(there)))
+                return false;
+            index_t const step = output.end(at) - at, other_step = source.end(there) - there;
+            index_t const both = std::min(step, other_step);
+            if (is_parallel) {
+                at += both;
+                there += both;
+            } else if (there += other_step; there >= from.second) {
+                there = from.first;
+                at += step;
+            }
+        }
+        return true;
+    }
+
+private:
+    std::map<std::size_t, std::size_t> pairs_;
+};
+
+/// Whether an output that a macro interleaves has, as one of its tensors, several that the source
+/// `id` has interleaved.
+inline bool fuses_again(expression const& value, fused_tensor const& made, key_id id,
+                        index_vector const& shape, fused_tensor const& known) {
+    auto const axis = static_cast<std::size_t>(made.axis);
+    auto const along = static_cast<std::size_t>(known.axis);
+    if (axis >= value.ndim() || along >= shape.size() || made.blocks >= too_many_blocks ||
+        known.blocks >= too_many_blocks)
+        return false;
+    auto const sizes = member_sizes(made, value.shape[axis]);
+    auto const known_sizes = member_sizes(known, shape[along]);
+    if (sizes.empty() || known_sizes.empty())
+        return false;
+    member_places const output(sizes, made.blocks), source(known_sizes, known.blocks);
+    member_pairs pairs;
+    for (std::size_t i = 0; i < value.pieces.size(); ++i) {
+        if (value.pieces.source(i) != id)
+            continue;
+        piece const one = value.pieces[i];
+        box const target = one.target_box(), from = one.source_box();
+        bool const is_parallel = !one.joins.any() && one.order[axis] == along;
+        if (!pairs.add(output, {target.offset[axis], target.end(axis)}, source,
+                       {from.offset[along], from.end(along)}, is_parallel))
+            return true;
+    }
+    return false;
+}
+
+/// The fused tensors of a source that an output has elements of.
+inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output const& output,
+                                                              source_list const& sources,
+                                                              fused_tensors const& known) {
+    std::map<key_id, fused_tensor const*> found;
+    for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
+        key_id const id = output.value.pieces.source(i);
+        if (id >= sources.size() || found.contains(id))
+            continue;
+        auto const place = known.find(sources.key(id));
+        found.emplace(id, place != known.end() ? &place->second : nullptr);
+    }
+    std::erase_if(found, [](auto const& one) { return one.second == nullptr; });
+    return found;
+}
+
+/// The first output that a macro interleaves of a fused tensor of the source as if that were a
+/// plain one, so that what is known of the source would be lost; nothing if there is none.
+inline std::optional<std::string> find_fused_again(mapping const& program,
+                                                   fused_tensors const& known) {
+    for (auto const& [key, made] : program.fused()) {
+        mapping_output const* const output = program.find(key);
+        if (!output)
+            continue;
+        for (auto const& [id, how] : fused_sources_of(*output, program.sources(), known)) {
+            mapping_source const from = program.sources()[id];
+            if (fuses_again(output->value, made, id, from.shape, *how)) {
+                std::string const name(from.key);
+                return fused_text_of(name, from.shape, *how) + ", and '" + key +
+                       "' is made of it by  " + made.macro +
+                       "  as if it were one tensor, so that nothing would say any more which are "
+                       "in it; take it apart first, with the statement  " +
+                       name + " -> " + operands_of(how->macro) + ", " + how->macro;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace reshard::detail
+
+#endif

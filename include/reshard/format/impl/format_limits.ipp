@@ -1,0 +1,140 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_FORMAT_LIMITS_IPP
+#define RESHARD_FORMAT_IMPL_FORMAT_LIMITS_IPP
+
+#include <reshard/format/written_formats.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/json_document.hpp>
+#include <reshard/format/pickle/pickle.hpp>
+#include <reshard/format/text_file.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+
+/// \file
+/// What each format has no place for, so that all that is written can be read again.
+
+namespace reshard::detail {
+
+/// What files of a format can have, besides the data types that its planner refuses.
+struct format_limits {
+    std::string_view format;
+    std::size_t most_name_bytes = std::numeric_limits<std::size_t>::max();
+    bool has_zero_bytes = true; ///< in names
+    bool has_six_bits = true;   ///< elements of 6 bits
+    bool has_pairs = false;     ///< elements of 4 bits are in pairs along the last axis
+    bool counts_zeros = false;  ///< the bytes of a tensor are counted without extents of 0
+};
+
+/// The name of a member is a field of 16 bits, and has the ending of NumPy.
+inline constexpr std::size_t most_npz_name_bytes = 0xffff - std::string_view(".npy").size();
+
+/// \par Source what safetensors 0.8 (`safe_open`), NumPy 2.4 and torch 2.15 load, tried one by one;
+///             the lengths of names are those of our readers of pickles, and of zip
+inline constexpr format_limits limits_of_formats[] = {
+    {.format = "huggingface", .has_six_bits = false, .has_pairs = true},
+    {.format = "megatron_torch_dist", .most_name_bytes = pickle_value::most_text_bytes},
+    {.format = "npy", .counts_zeros = true},
+    {.format = "npz",
+     .most_name_bytes = most_npz_name_bytes,
+     .has_zero_bytes = false,
+     .counts_zeros = true},
+    {.format = "paddle_flex", .most_name_bytes = pickle_value::most_text_bytes},
+    {.format = "safetensors", .has_six_bits = false, .has_pairs = true},
+    {.format = "sharded_safetensors", .has_pairs = true},
+    {.format = "torch_dcp", .most_name_bytes = pickle_value::most_text_bytes},
+    {.format = "torch_save", .most_name_bytes = most_pickled_name_bytes},
+};
+
+inline format_limits limits_of(std::string_view format) {
+    auto const* const found = std::ranges::find(limits_of_formats, format, &format_limits::format);
+    return found == std::end(limits_of_formats) ? format_limits{format} : *found;
+}
+
+/// A name in a message, of which much is left out where it is long.
+inline std::string shown_name(std::string_view key) {
+    constexpr std::size_t most = 80;
+    if (key.size() <= most)
+        return json_quoted(key);
+    std::size_t end = most / 2;
+    while (end > 0 && (static_cast<unsigned char>(key[end]) & 0xc0) == 0x80) // within a character
+        --end;
+    return json_quoted(key.substr(0, end)) + "...";
+}
+
+RESHARD_DECL void check_name_limits(std::string_view format, std::string_view key) {
+    format_limits const limits = limits_of(format);
+    if (std::size_t const place = find_invalid_utf8(key); place != key.size())
+        fail(errc::unsupported, "byte ", place, " of the name '", key,
+             "' is not UTF-8, as names in ", format, " are; rename it");
+    if (key.size() > limits.most_name_bytes)
+        fail(errc::unsupported, shown_name(key), ": the name has ", key.size(), " bytes, and ",
+             format, " has names of at most ", limits.most_name_bytes,
+             "; rename it, or write safetensors");
+    if (!limits.has_zero_bytes && key.find('\0') != key.npos)
+        fail(errc::unsupported, shown_name(key), ": the name has a zero byte, at which readers of ",
+             format, " take it to end; rename it, or write safetensors");
+}
+
+/// Refuses an odd number of elements along the last axis, which are stored in pairs.
+inline void check_pairs(format_limits const& limits, std::string_view key, data_type dtype,
+                        index_vector const& stored) {
+    index_t const last = stored.empty() ? 0 : stored[stored.size() - 1];
+    if (!limits.has_pairs || dtype != data_type::f4 || last % 2 == 0)
+        return;
+    fail(errc::unsupported, shown_name(key), ": elements of ", dtype,
+         " are stored in pairs along the ", "last axis, which has ", counted(last, "element"),
+         " of ", stored, " here; readers of ", limits.format,
+         " load even extents alone: cut between pairs, or cast it to bfloat16");
+}
+
+/// Refuses extents that NumPy takes for too many, since it leaves out those that are 0.
+inline void check_extents(format_limits const& limits, std::string_view key, data_type dtype,
+                          index_vector shape) {
+    if (!limits.counts_zeros || std::ranges::find(shape, 0) == shape.end())
+        return;
+    std::ranges::replace(shape, 0, 1);
+    index_t left = std::numeric_limits<index_t>::max() / std::max<index_t>(1, bits(dtype) / 8);
+    for (index_t const extent : shape)
+        left /= extent;
+    if (left == 0)
+        fail(
+            errc::unsupported, shown_name(key),
+            ": has no elements, but extents so large that NumPy does not load it; leave it out, or "
+            "write safetensors");
+}
+
+RESHARD_DECL void check_limits(std::string_view format, std::string_view key, data_type dtype,
+                               index_vector const& shape) {
+    check_name_limits(format, key);
+    format_limits const limits = limits_of(format);
+    if (!limits.has_six_bits && bits(dtype) == 6)
+        fail(errc::unsupported, shown_name(key), ": elements of ", dtype,
+             " are not loaded by the library of ", format,
+             "; cast it to bfloat16, or write sharded_safetensors");
+    check_pairs(limits, key, dtype, shape);
+    check_extents(limits, key, dtype, shape);
+}
+
+RESHARD_DECL void check_limits(std::string_view format, layout const& target) {
+    format_limits const limits = limits_of(format);
+    for (tensor_layout const& tensor : target.tensors) {
+        check_name_limits(format, tensor.key);
+        check_extents(limits, tensor.key, tensor.dtype, target.shape_of(tensor));
+        if (!limits.has_pairs || tensor.dtype != data_type::f4)
+            continue;
+        shard_table const shards = blocks_listed(target.spread_of(tensor));
+        for (std::size_t i = 0; i < shards.size(); ++i)
+            if (!shards.flat(i))
+                check_pairs(limits, tensor.key, tensor.dtype, shards.region(i).shape);
+    }
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,118 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_FOUND_FILES_IPP
+#define RESHARD_FORMAT_IMPL_FOUND_FILES_IPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/impl/part_names.ipp>
+#include <reshard/format/paddle/unified.hpp>
+#include <reshard/format/torch/torch_save.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Files of a directory that say what is in it: indexes of any name, and files of ranks.
+
+namespace reshard::detail {
+
+/// The indexes of a directory that list files of that ending, of whatever stem and variant; without
+/// those of a Unified Checkpoint, which are parts of one. Sorted names.
+inline std::vector<std::string> indexes_in(file_store const& files,
+                                           std::filesystem::path const& directory,
+                                           std::string_view ending) {
+    std::vector<std::string> names;
+    for (std::filesystem::path const& path : files.list(directory))
+        if (std::string const name = path.filename().string();
+            ending_in_index(name) == ending && name != master_index_name &&
+            name != optimizer_index_name && files.find(path) == file_store::kind::file)
+            names.push_back(name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// The only one of these, if there is one.
+///
+/// \throws error with errc::unsupported where there are several; it names them
+inline std::optional<std::filesystem::path> only_index(file_store const& files,
+                                                       std::filesystem::path const& directory,
+                                                       std::string_view ending) {
+    auto const names = indexes_in(files, directory, ending);
+    if (names.empty())
+        return std::nullopt;
+    if (names.size() == 1)
+        return directory / names.front();
+    std::string all;
+    for (std::string const& name : names)
+        all += (all.empty() ? "" : ", ") + name;
+    fail(errc::unsupported, directory.string(), ": there are ", names.size(), " indexes, ", all,
+         ", and each lists the files of a model; give the one that is wanted, such as ",
+         (directory / names.front()).string());
+}
+
+/// True for files that trainers keep beside a checkpoint: their arguments, and the states of a
+/// learning rate's schedule, a loss's scale and generators of random numbers, of each rank or of
+/// one. They have endings of files with tensors.
+///
+/// \par Source the trainers of PaddleNLP and of Hugging Face
+inline bool is_trainer_file(std::string_view name) {
+    constexpr std::string_view known[] = {"training_args.bin", "scheduler.pdparams",
+                                          "scaler.pdparams",   "scheduler.pt",
+                                          "scaler.pt",         "rng_state.pth"};
+    constexpr std::string_view of_ranks = "rng_state_";
+    return std::ranges::find(known, name) != std::end(known) ||
+           (name.starts_with(of_ranks) && name.ends_with(".pth"));
+}
+
+/// Whether the first of these files that torch can have written has a DTensor.
+inline bool have_parts(file_store const& files, std::vector<std::filesystem::path> const& paths) {
+    for (std::filesystem::path const& path : paths)
+        try {
+            return has_torch_parts(files, path);
+        } catch (error const&) {
+            continue; // what is wrong with it is said if it is opened
+        }
+    return false;
+}
+
+/// True for the ending of a file of torch.save.
+inline bool is_of_torch(std::filesystem::path const& path) {
+    constexpr std::string_view endings[] = {".pt", ".pth", ".bin", ".ckpt"};
+    return std::ranges::find(endings, path.extension()) != std::end(endings);
+}
+
+/// The files of ranks in a directory that say themselves which parts of tensors they have: DTensors
+/// of torch.save; those of the model if there are others too. None where there are none.
+inline std::vector<std::filesystem::path> find_torch_ranks(file_store const& files,
+                                                           std::filesystem::path const& directory) {
+    auto const all = files.list(directory);
+    std::set<std::string> known;
+    std::vector<std::filesystem::path> found;
+    for (std::filesystem::path const& path : all) {
+        std::string const name = path.filename().string();
+        bool const is_model = name.starts_with("model");
+        auto const part =
+            is_of_torch(path) && !is_trainer_file(name) ? part_of(path) : std::nullopt;
+        if (!part || !part->is_of_ranks || (!found.empty() && !is_model) ||
+            !known.insert(part->pattern).second)
+            continue;
+        if (auto parts = parts_with(path, all); have_parts(files, parts))
+            found = std::move(parts);
+        if (!found.empty() && is_model)
+            break;
+    }
+    return found;
+}
+
+} // namespace reshard::detail
+
+#endif

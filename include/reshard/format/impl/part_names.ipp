@@ -1,0 +1,171 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_PART_NAMES_IPP
+#define RESHARD_FORMAT_IMPL_PART_NAMES_IPP
+
+#include <reshard/os/file_store.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Names of files that are one of several: parts of a model, or files of ranks.
+
+namespace reshard::detail {
+
+/// What a name says of a file that is one of several.
+struct part_name {
+    std::string pattern;      ///< the name with `#` for each number of a part or a rank
+    bool is_of_ranks = false; ///< not only one of so many files
+    bool is_certain = false;  ///< others beside it need not confirm it
+};
+
+/// Finds the numbers of parts and ranks in a name.
+///
+/// \par Source names that trainers give: `model-00001-of-00002.safetensors` of transformers,
+///             `consolidated.00.pth` of Llama, `mp_rank_00_model_states.pt` of DeepSpeed,
+///             `model_state.tp00_pp00.pdparams` of PaddleNLP,
+///             `model_world_size_2_rank_0.pt` of verl, `model-rank-0-part-0.safetensors` of vLLM,
+///             `model_weight_pp-rank-0-of-1_tp-rank-0-of-2.safetensors` of nanotron
+class part_name_reader {
+public:
+    explicit part_name_reader(std::string_view name) : name_(name) {}
+
+    /// Nothing for the name of a whole model.
+    std::optional<part_name> read() {
+        while (at_ < name_.size())
+            if (is_digit(name_[at_]))
+                take_number();
+            else
+                result_.pattern += name_[at_++];
+        bool const is_whole = says_count_ && !says_several_;
+        return numbers_ == 0 || is_whole ? std::nullopt : std::optional(result_);
+    }
+
+private:
+    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+    std::string_view digits_from(std::size_t begin) const {
+        std::size_t end = begin;
+        while (end < name_.size() && is_digit(name_[end]))
+            ++end;
+        return name_.substr(begin, end - begin);
+    }
+
+    /// The word before a place, with a character between them or without, in small letters.
+    std::string word_before(std::size_t end) const {
+        if (end > 0 && std::string_view("-_.").find(name_[end - 1]) != std::string_view::npos)
+            --end;
+        std::string word;
+        for (; end > 0; --end) {
+            char const c = static_cast<char>(name_[end - 1] | 0x20);
+            if (c < 'a' || c > 'z')
+                break;
+            word.insert(word.begin(), c);
+        }
+        return word;
+    }
+
+    /// Takes `00002` of `-of-00002`, if that is next.
+    std::string_view count_after(std::size_t end) const {
+        std::string_view const rest = name_.substr(end);
+        bool const is_count = rest.starts_with("-of-") || rest.starts_with("_of_");
+        return is_count ? digits_from(end + 4) : std::string_view();
+    }
+
+    void note_count(std::string_view digits) {
+        says_count_ = true;
+        says_several_ |= digits.find_first_not_of('0') != digits.npos &&
+                         digits.substr(digits.find_first_not_of('0')) != "1";
+    }
+
+    void take_number() {
+        std::string_view const digits = digits_from(at_);
+        std::string const word = word_before(at_);
+        std::string_view const count = count_after(at_ + digits.size());
+        at_ += digits.size();
+        bool const is_axis = std::ranges::find(axes, word) != std::end(axes);
+        bool const is_rank = is_axis || word == "rank" || word == "consolidated";
+        if (word == "size")
+            note_count(digits);
+        if (!is_rank && count.empty()) {
+            result_.pattern += digits;
+            return;
+        }
+        ++numbers_;
+        result_.pattern += '#';
+        result_.is_of_ranks |= is_rank;
+        result_.is_certain |= word == "rank" || !count.empty() ||
+                              (is_axis && digits.size() > 1 && digits.front() == '0');
+        if (!count.empty()) {
+            note_count(count);
+            result_.pattern += name_.substr(at_, 4 + count.size());
+            at_ += 4 + count.size();
+        }
+    }
+
+    /// Axes of parallelism, and other words for what is cut, before the number of a part.
+    static constexpr std::array<std::string_view, 11> axes{
+        "tp", "pp", "mp", "ep", "dp", "cp", "sp", "part", "shard", "sharding", "stage"};
+
+    std::string_view name_;
+    std::size_t at_ = 0;
+    std::size_t numbers_ = 0;
+    bool says_count_ = false, says_several_ = false;
+    part_name result_;
+};
+
+inline std::optional<part_name> part_of(std::filesystem::path const& path) {
+    return part_name_reader(path.filename().string()).read();
+}
+
+/// The files, or directories, that are parts of one whole with `path`, by their names: itself among
+/// them, in the order of `all`; none for a whole.
+///
+/// \param all what is in its directory
+inline std::vector<std::filesystem::path>
+parts_with(std::filesystem::path const& path, std::vector<std::filesystem::path> const& all) {
+    auto const wanted = part_of(path);
+    if (!wanted)
+        return {};
+    std::vector<std::filesystem::path> parts;
+    for (std::filesystem::path const& other : all)
+        if (auto const part = part_of(other); part && part->pattern == wanted->pattern)
+            parts.push_back(other);
+    if (parts.size() < 2 && !wanted->is_certain)
+        return {};
+    return parts;
+}
+
+/// How files of ranks are read that do not say what they are part of.
+inline constexpr std::string_view source_layout_advice =
+    "do not say which parts of the tensors they have; write that into a file and give it with "
+    "--source-layout FILE";
+
+/// `model` of `model-00001-of-00002.safetensors`; nothing for any other name.
+inline std::string part_of_index(std::string_view name) {
+    std::string_view const stem = name.substr(0, std::min(name.rfind('.'), name.size()));
+    auto const digits_before = [&](std::size_t end) {
+        std::size_t const last = stem.substr(0, end).find_last_not_of("0123456789");
+        return end - (last == stem.npos ? 0 : last + 1);
+    };
+    constexpr std::string_view between = "-of-";
+    std::size_t const digits = digits_before(stem.size());
+    if (stem.size() < 2 * digits + between.size() + 2)
+        return {};
+    std::size_t const middle = stem.size() - digits - between.size();
+    bool const is_part = digits > 1 && stem.substr(middle, between.size()) == between &&
+                         digits_before(middle) == digits && stem[middle - digits - 1] == '-';
+    return is_part ? std::string(stem.substr(0, middle - digits - 1)) : std::string();
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,301 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/format/layout_file.hpp> // includes this in its turn
+
+#ifndef RESHARD_FORMAT_IMPL_RANK_FILE_NAMES_IPP
+#define RESHARD_FORMAT_IMPL_RANK_FILE_NAMES_IPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Which file is of which rank, by their names.
+
+namespace reshard::detail {
+
+/// Names of files with a rank's coordinates in them, such as `mp_rank_{tp:02}.pt`.
+///
+/// `{rank}` and the name of a mesh axis are numbers, `{tp:02}` has zeros in front up to 2 digits,
+/// `*` is any text without `/`, and `{key}` any text, whose `/` are dots in the key of the one
+/// tensor that such a file has.
+class file_pattern {
+public:
+    /// \throws error with errc::bad_layout for a placeholder that is unknown, or a mesh axis that
+    ///         names do not tell
+    file_pattern(std::string const& text, mesh const& ranks) : ranks_(ranks) {
+        for (std::size_t at = 0; at < text.size();)
+            at = text[at] == '{' ? add_placeholder(text, at) : add_text(text, at);
+        check_axes();
+    }
+
+    struct found {
+        std::map<std::string, index_t> numbers;
+        std::string key;
+    };
+
+    std::optional<found> match(std::string_view name) const {
+        found result;
+        return match_from(0, name, result) ? std::optional(std::move(result)) : std::nullopt;
+    }
+
+    /// The name of the file of a rank; `*` and `{key}` stay in it.
+    std::string name_of(holder_t rank) const {
+        index_vector const coordinates = ranks_.coordinates_of(rank);
+        std::string name;
+        for (step const& next : steps_)
+            name += next.what == kind::number ? digits_of(next, rank, coordinates)
+                    : next.what == kind::key  ? "{key}"
+                                              : next.text;
+        return name;
+    }
+
+    /// How many directories below the first one files may be.
+    std::size_t depth() const {
+        constexpr std::size_t deepest = 64;
+        std::size_t slashes = 0;
+        for (step const& next : steps_) {
+            if (next.what == kind::key)
+                return deepest;
+            slashes += static_cast<std::size_t>(std::ranges::count(next.text, '/'));
+        }
+        return slashes;
+    }
+
+private:
+    enum class kind { text, number, key, any };
+
+    struct step {
+        kind what = kind::text;
+        std::string text{};    ///< itself, or the name of a number
+        std::size_t width = 0; ///< the least digits of a number
+    };
+
+    std::size_t add_text(std::string const& text, std::size_t begin) {
+        if (text[begin] == '*') {
+            add_wildcard({kind::any, "*"});
+            return begin + 1;
+        }
+        std::size_t const end = std::min(text.find_first_of("{*", begin), text.size());
+        steps_.push_back({kind::text, text.substr(begin, end - begin)});
+        return end;
+    }
+
+    std::size_t add_placeholder(std::string const& text, std::size_t begin) {
+        std::size_t const end = text.find('}', begin);
+        if (end == text.npos)
+            fail(errc::bad_layout, "'", text, "' has a { without }");
+        std::string const inside = text.substr(begin + 1, end - begin - 1);
+        if (inside == "key") {
+            add_wildcard({kind::key});
+            return end + 1;
+        }
+        std::size_t const colon = std::min(inside.find(':'), inside.size());
+        step number{kind::number, inside.substr(0, colon), width_of(inside, colon)};
+        if (number.text != "rank")
+            static_cast<void>(ranks_.axis(number.text));
+        steps_.push_back(std::move(number));
+        return end + 1;
+    }
+
+    static std::size_t width_of(std::string const& inside, std::size_t colon) {
+        if (colon == inside.size())
+            return 0;
+        bool const is_width = inside.size() == colon + 3 && inside[colon + 1] == '0' &&
+                              inside[colon + 2] >= '1' && inside[colon + 2] <= '9';
+        if (!is_width)
+            fail(errc::bad_layout, "'{", inside,
+                 "}': write the number of digits as in {rank:02}, from 01 to 09");
+        return static_cast<std::size_t>(inside[colon + 2] - '0');
+    }
+
+    void add_wildcard(step wildcard) {
+        constexpr std::ptrdiff_t most = 4;
+        if (std::ranges::count_if(steps_, is_wildcard) == most)
+            fail(errc::bad_layout, "more than ", most, " of * and {key} are not supported");
+        steps_.push_back(std::move(wildcard));
+    }
+
+    static bool is_wildcard(step const& next) {
+        return next.what == kind::any || next.what == kind::key;
+    }
+
+    bool names(std::string_view placeholder) const {
+        return std::ranges::any_of(steps_, [&](step const& next) {
+            return next.what == kind::number && next.text == placeholder;
+        });
+    }
+
+    void check_axes() const {
+        for (mesh_axis const& axis : ranks_.axes())
+            if (axis.extent > 1 && !names("rank") && !names(axis.name()))
+                fail(errc::bad_layout, "the names of files have no {", axis.name(),
+                     "}; add it or {rank}, or leave mesh axis '", axis.name(), "' out");
+    }
+
+    std::string digits_of(step const& number, holder_t rank,
+                          index_vector const& coordinates) const {
+        index_t const value =
+            number.text == "rank" ? index_t{rank} : coordinates[ranks_.axis(number.text)];
+        std::string const digits = std::to_string(value);
+        return std::string(number.width - std::min(number.width, digits.size()), '0') + digits;
+    }
+
+    bool match_from(std::size_t index, std::string_view rest, found& result) const {
+        if (index == steps_.size())
+            return rest.empty();
+        step const& next = steps_[index];
+        switch (next.what) {
+        case kind::text:
+            return rest.starts_with(next.text) &&
+                   match_from(index + 1, rest.substr(next.text.size()), result);
+        case kind::number: return match_number(index, rest, result);
+        default: return match_wildcard(index, rest, result);
+        }
+    }
+
+    bool match_number(std::size_t index, std::string_view rest, found& result) const {
+        step const& next = steps_[index];
+        std::size_t const most = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        for (std::size_t length = most; length > 0; --length) {
+            bool const has_zeros = rest.front() == '0' && length > 1;
+            if (length < next.width || (length > next.width && has_zeros))
+                continue;
+            index_t value = 0;
+            if (std::from_chars(rest.data(), rest.data() + length, value).ec != std::errc())
+                continue;
+            auto const [known, is_new] = result.numbers.emplace(next.text, value);
+            if (known->second == value && match_from(index + 1, rest.substr(length), result))
+                return true;
+            if (is_new)
+                result.numbers.erase(known);
+        }
+        return false;
+    }
+
+    bool match_wildcard(std::size_t index, std::string_view rest, found& result) const {
+        bool const is_key = steps_[index].what == kind::key;
+        std::string const before = result.key;
+        for (std::size_t length = is_key ? 1 : 0; length <= rest.size(); ++length) {
+            if (!is_key && length > 0 && rest[length - 1] == '/')
+                break;
+            if (is_key) {
+                std::string name(rest.substr(0, length));
+                std::ranges::replace(name, '/', '.');
+                result.key = before.empty() ? name : before + "." + name;
+            }
+            if (match_from(index + 1, rest.substr(length), result))
+                return true;
+        }
+        result.key = before;
+        return false;
+    }
+
+    mesh ranks_;
+    std::vector<step> steps_;
+};
+
+/// A file of a rank.
+struct rank_file {
+    holder_t rank = 0;
+    std::filesystem::path path;
+    std::string key; ///< of its one tensor; empty: tensors have the keys in the file
+};
+
+/// The names of files in a directory and in those below it, from the first one on.
+inline void list_below(file_store const& files, std::filesystem::path const& directory,
+                       std::string const& prefix, std::size_t depth,
+                       std::vector<std::string>& names) {
+    for (std::filesystem::path const& path : files.list(directory)) {
+        std::string const name = prefix + path.filename().string();
+        auto const kind = files.find(path);
+        if (kind == file_store::kind::file)
+            names.push_back(name);
+        else if (kind == file_store::kind::directory && depth > 0)
+            list_below(files, path, name + "/", depth - 1, names);
+    }
+}
+
+/// The files of ranks in a directory: of each rank of the mesh, and of no other.
+class rank_directory {
+public:
+    rank_directory(std::filesystem::path path, rank_files const& description)
+        : path_(std::move(path)),
+          description_(description),
+          pattern_(description.pattern, description.rules.ranks) {}
+
+    std::vector<rank_file> find(file_store const& files) const {
+        if (files.find(path_) != file_store::kind::directory)
+            fail(files.find(path_) == file_store::kind::nothing ? errc::missing_file : errc::usage,
+                 path_.string(), ": ", description_.rules.file,
+                 " describes files in a directory, and this is none; give the directory");
+        std::vector<std::string> names;
+        list_below(files, path_, "", pattern_.depth(), names);
+        std::vector<rank_file> found;
+        for (std::string const& name : names)
+            if (auto const match = pattern_.match(name))
+                found.push_back({rank_of(*match, name), path_ / name, match->key});
+        std::ranges::stable_sort(found, {}, &rank_file::rank);
+        check_complete(found);
+        return found;
+    }
+
+private:
+    mesh const& ranks() const { return description_.rules.ranks; }
+
+    [[noreturn]] void refuse_number(std::string const& name, std::string_view placeholder,
+                                    index_t number, index_t count) const {
+        fail(errc::corrupt_file, (path_ / name).string(), ": this is the file of ", placeholder,
+             " ", number, ", but ", description_.rules.file, " has ", count,
+             count == 1 ? " rank" : " ranks", " there (numbers from 0 to ", count - 1,
+             "); mend its mesh, or move the file away");
+    }
+
+    holder_t rank_of(file_pattern::found const& match, std::string const& name) const {
+        index_vector coordinates = ranks().coordinates_of(0);
+        auto const rank = match.numbers.find("rank");
+        if (rank != match.numbers.end()) {
+            if (rank->second >= index_t{ranks().rank_count()})
+                refuse_number(name, "rank", rank->second, ranks().rank_count());
+            coordinates = ranks().coordinates_of(static_cast<holder_t>(rank->second));
+        }
+        for (std::size_t axis = 0; axis < ranks().ndim(); ++axis) {
+            mesh_axis const& of_mesh = ranks().all_axes[axis];
+            auto const number = match.numbers.find(std::string(of_mesh.name()));
+            if (number == match.numbers.end())
+                continue;
+            bool const differs = rank != match.numbers.end() && coordinates[axis] != number->second;
+            if (number->second >= of_mesh.extent || differs)
+                refuse_number(name, of_mesh.name(), number->second, of_mesh.extent);
+            coordinates[axis] = number->second;
+        }
+        return ranks().rank_at(coordinates);
+    }
+
+    void check_complete(std::vector<rank_file> const& found) const {
+        for (holder_t rank = 0; rank < ranks().rank_count(); ++rank)
+            if (!std::ranges::binary_search(found, rank, {}, &rank_file::rank))
+                fail(errc::missing_file, (path_ / pattern_.name_of(rank)).string(),
+                     ": there is no such file, and ", description_.rules.file,
+                     " expects it of rank ", rank, " (mesh ", ranks(), ")");
+    }
+
+    std::filesystem::path path_;
+    rank_files const& description_;
+    file_pattern pattern_;
+};
+
+} // namespace reshard::detail
+
+#endif

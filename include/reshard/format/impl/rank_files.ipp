@@ -1,0 +1,201 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_RANK_FILES_IPP
+#define RESHARD_FORMAT_IMPL_RANK_FILES_IPP
+
+#include <reshard/format/checkpoint.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/impl/rank_file_names.ipp>
+#include <reshard/format/impl/rank_placement.ipp>
+#include <reshard/format/layout_file.hpp>
+#include <reshard/layout/catalog.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Files of ranks that do not say what they are part of become one checkpoint: a layout file says
+/// how their tensors are cut.
+
+namespace reshard::detail {
+
+/// Puts files of ranks together.
+class rank_union {
+public:
+    rank_union(std::shared_ptr<file_store const> files, std::filesystem::path path,
+               layout_rules const& rules)
+        : files_(std::move(files)), rules_(rules) {
+        result_.format = rank_files_format;
+        result_.path = std::move(path);
+        result_.writers = rules.ranks.rank_count();
+    }
+
+    void add(rank_file const& file, safetensors_options const& options) {
+        opened_checkpoint opened = open_unselected(files_, file.path, options);
+        checkpoint_metadata& found = opened.metadata;
+        files_ = opened.files;
+        if (!file.key.empty())
+            rename_only(found, file);
+        auto const offset = static_cast<holder_t>(result_.files.size());
+        std::ranges::move(found.files, std::back_inserter(result_.files));
+        std::ranges::move(found.warnings, std::back_inserter(result_.warnings));
+        for (checkpoint_tensor& tensor : found.tensors)
+            add_tensor(file, offset, std::move(tensor));
+        for (auto const& alias : found.aliases)
+            ++aliases_[alias];
+        add_objects(offset, found.objects, std::move(opened.read_objects));
+        if (offset == 0)
+            result_.metadata = std::move(found.metadata);
+    }
+
+    /// The checkpoint, with the keys that are selected.
+    opened_checkpoint take(safetensors_options const& options) {
+        check_patterns();
+        for (auto const& [key, tensors] : tensors_)
+            result_.tensors.push_back(tensors.front().local);
+        opened_checkpoint opened{std::move(result_), files_, reader()};
+        select_keys(opened, options.only, options.without);
+        place_all(opened.metadata);
+        for (auto const& [alias, files] : aliases_)
+            if (files == tensors_[alias.first].size() && files == tensors_[alias.second].size())
+                opened.metadata.aliases.insert(alias);
+        return opened;
+    }
+
+private:
+    static void rename_only(checkpoint_metadata& found, rank_file const& file) {
+        if (found.tensors.size() != 1)
+            fail(errc::corrupt_file, file.path.string(), ": has ",
+                 counted(found.tensors.size(), "tensor"), ", and {key} is for files of one");
+        found.tensors.front().key = file.key;
+        found.aliases.clear();
+    }
+
+    void add_tensor(rank_file const& file, holder_t offset, checkpoint_tensor tensor) {
+        for (checkpoint_shard& shard : tensor.shards)
+            shard.file += offset;
+        rank_tensors& known = tensors_[tensor.key];
+        if (!known.empty()) {
+            checkpoint_tensor const& first = known.front().local;
+            std::string const names = file.path.string() + " and " +
+                                      result_.files[first.shards.front().file].path.string() +
+                                      ": '" + tensor.key + "'";
+            if (known.back().rank == file.rank)
+                fail(errc::corrupt_file, names, ": rank ", file.rank, " has it twice");
+            if (first.dtype != tensor.dtype)
+                fail(errc::corrupt_file, names, ": the data type is ", name(tensor.dtype),
+                     " in the former and ", name(first.dtype), " in the latter");
+            if (first.shape.size() != tensor.shape.size())
+                fail(errc::corrupt_file, names, ": it has ", tensor.shape.size(),
+                     " axes in the former and ", first.shape.size(), " in the latter");
+        }
+        known.push_back({file.rank, std::move(tensor)});
+    }
+
+    /// Of values that several ranks have, the first one's is taken.
+    void add_objects(holder_t offset, std::vector<checkpoint_object>& objects, object_reader read) {
+        key_set keys;
+        for (checkpoint_object& object : objects) {
+            if (!object_keys_.insert(object.key).second)
+                continue;
+            keys.insert(object.key);
+            object.file += offset;
+            result_.objects.push_back(std::move(object));
+        }
+        if (!keys.empty())
+            readers_.emplace_back(std::move(read), std::move(keys));
+    }
+
+    object_reader reader() const {
+        for (auto const& [read, keys] : readers_)
+            if (!read)
+                return {};
+        return [readers = readers_](key_set const& wanted) {
+            std::vector<saved_object> all;
+            for (auto const& [read, keys] : readers) {
+                key_set of_file;
+                std::ranges::set_intersection(keys, wanted, std::inserter(of_file, of_file.end()));
+                if (!of_file.empty())
+                    std::ranges::move(read(of_file), std::back_inserter(all));
+            }
+            return all;
+        };
+    }
+
+    /// A pattern that matches no key of the files is mistyped.
+    void check_patterns() const {
+        auto const check = [&](given_pattern pattern, std::string_view place) {
+            for (auto const& [key, tensors] : tensors_)
+                if (pattern.matches(key))
+                    return;
+            if (pattern.is_missed())
+                fail(errc::unknown_key, rules_.file, ": ", place, ": no key of the files matches '",
+                     pattern.text(), "'; there is ",
+                     tensors_.empty() ? "none" : "'" + tensors_.begin()->first + "'");
+        };
+        for (std::size_t i = 0; i < rules_.rules.size(); ++i)
+            check(given_pattern(rules_.rules[i].match), words("rules[", i, "]"));
+        layout_stages const stages = rules_.stages.value_or(layout_stages{});
+        for (key_pattern const& pattern : stages.first)
+            check(given_pattern(pattern), "stages.first");
+        for (key_pattern const& pattern : stages.last)
+            check(given_pattern(pattern), "stages.last");
+    }
+
+    /// Puts what is known of whole tensors in place of the first rank's.
+    void place_all(checkpoint_metadata& opened) const {
+        rank_placer const placer(rules_, opened);
+        std::vector<catalog_entry> entries;
+        for (checkpoint_tensor const& tensor : opened.tensors)
+            entries.push_back(catalog_entry(tensor.key, tensor.dtype,
+                                            placer.global_shape(tensors_.at(tensor.key))));
+        layout_table const table = apply(rules_, catalog(std::move(entries)));
+        for (std::size_t i = 0; i < opened.tensors.size(); ++i) {
+            checkpoint_tensor& tensor = opened.tensors[i];
+            tensor = placer.placed(tensors_.at(tensor.key), table.rows[i]);
+            check_replicas(*files_, opened, tensor, advice_for(placer, tensor.key));
+        }
+    }
+
+    std::string advice_for(rank_placer const& placer, std::string const& key) const {
+        if (auto const* const rule = placer.rule_of(key))
+            return "; rule '" + rule->match.text() + "' of " + rules_.file +
+                   " says that these ranks have the same elements: mend it, or give files of one "
+                   "save";
+        return "; no rule of " + rules_.file +
+               " matches it: add one that says along which axis it is cut";
+    }
+
+    std::shared_ptr<file_store const> files_;
+    layout_rules const& rules_;
+    checkpoint_metadata result_;
+    std::map<std::string, rank_tensors> tensors_;
+    std::map<std::pair<std::string, std::string>, std::size_t> aliases_; ///< in so many files
+    std::set<std::string> object_keys_;
+    std::vector<std::pair<object_reader, key_set>> readers_;
+};
+
+RESHARD_DECL opened_checkpoint open_rank_files(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& path,
+                                               safetensors_options const& options) {
+    rank_files const description = read_rank_files(options.source_layout);
+    auto const found = rank_directory(path, description).find(*files);
+    rank_union all(std::move(files), path, description.rules);
+    for (rank_file const& file : found)
+        all.add(file, options);
+    return all.take(options);
+}
+
+} // namespace reshard::detail
+
+#endif

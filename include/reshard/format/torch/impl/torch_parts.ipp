@@ -1,0 +1,295 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_TORCH_IMPL_TORCH_PARTS_IPP
+#define RESHARD_FORMAT_TORCH_IMPL_TORCH_PARTS_IPP
+
+#include <reshard/format/torch/torch_archive.hpp>
+
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// DTensors of torch: the mesh and the placements that they say.
+
+namespace reshard::detail {
+
+/// Reads the specification of a DTensor.
+class part_reader {
+public:
+    /// \param what names the tensor in messages
+    part_reader(torch_archive const& archive, std::string what)
+        : archive_(archive), values_(archive.values()), what_(std::move(what)) {}
+
+    torch_part read(pickle_value local, pickle_value spec) const {
+        pickle_value const mesh_value = values_.member(spec, "mesh", what_);
+        mesh const ranks = mesh_of(mesh_value);
+        auto const metadata = members_of_tuple(values_.member(spec, "tensor_meta", what_));
+        if (metadata.empty())
+            refuse("has no shape");
+        index_vector const shape = torch_extents(values_, metadata[0], what_ + ": the shape");
+        check_order(spec);
+        try {
+            return {distribution(ranks, placements(spec, ranks), shape, what_),
+                    place_on(ranks, mesh_value), local};
+        } catch (error const& problem) {
+            fail(problem.code() == errc::unsupported ? errc::unsupported : errc::corrupt_file,
+                 values_.file(), ": ", problem.what());
+        }
+    }
+
+private:
+    [[noreturn]] void refuse(std::string const& text, errc code = errc::corrupt_file) const {
+        fail(code, values_.file(), ": ", what_, ": ", text);
+    }
+
+    /// The members of a tuple with names, which are the arguments of its class.
+    std::span<pickle_value const> members_of_tuple(pickle_value value) const {
+        return values_.elements(values_.object(value, what_).arguments, what_);
+    }
+
+    /// A number, or the product of the numbers in tuples: an axis of a mesh that joins several.
+    index_t product_of(pickle_value value, int depth = 0) const {
+        if (value.what == pickle_value::kind::integer)
+            return values_.integer(value, what_);
+        if (depth > 4)
+            refuse("the mesh has tuples within tuples");
+        index_t product = 1;
+        for (pickle_value const one : values_.elements(value, what_)) {
+            index_t const extent = product_of(one, depth + 1);
+            if (extent < 0)
+                refuse("the mesh has a negative extent");
+            product = checked_multiply(product, extent);
+        }
+        return product;
+    }
+
+    /// The extents of a mesh: those of its tensor of ranks, or of its layout, which newer versions
+    /// of torch have.
+    std::vector<index_t> extents_of(pickle_value mesh_value) const {
+        std::vector<index_t> extents;
+        if (auto const ranks = values_.find_member(mesh_value, "mesh", what_)) {
+            if (!archive_.is_tensor(*ranks))
+                refuse("its mesh has no tensor of ranks");
+            for (index_t const extent : archive_.tensor(*ranks, what_ + ": the mesh").shape)
+                extents.push_back(extent);
+            return extents;
+        }
+        pickle_value const layout_value = values_.member(mesh_value, "_layout", what_);
+        if (auto const axes = values_.find_member(layout_value, "axes", what_)) {
+            for (pickle_value const axis : values_.elements(*axes, what_))
+                extents.push_back(product_of(values_.member(axis, "shape", what_)));
+            return extents;
+        }
+        pickle_value const shape = values_.member(layout_value, "shape", what_);
+        if (shape.what == pickle_value::kind::integer)
+            return {values_.integer(shape, what_)};
+        for (pickle_value const axis : values_.elements(shape, what_))
+            extents.push_back(product_of(axis));
+        return extents;
+    }
+
+    mesh mesh_of(pickle_value mesh_value) const {
+        auto const extents = extents_of(mesh_value);
+        auto names = values_.find_member(mesh_value, "_mesh_dim_names", what_);
+        if (!names)
+            names = values_.find_member(mesh_value, "mesh_dim_names", what_);
+        bool const has_names = names && names->what != pickle_value::kind::none;
+        auto const known =
+            has_names ? values_.elements(*names, what_) : std::span<pickle_value const>();
+        std::vector<mesh_axis> axes;
+        for (std::size_t i = 0; i < extents.size(); ++i)
+            axes.emplace_back(i < known.size() ? std::string(values_.text(known[i], what_))
+                                               : "axis_" + std::to_string(i),
+                              extents[i]);
+        return mesh(axes);
+    }
+
+    std::optional<holder_t> place_on(mesh const& ranks, pickle_value mesh_value) const {
+        pickle_value const at = values_.member(mesh_value, "_coordinate_on_dim", what_);
+        if (at.what == pickle_value::kind::none)
+            return std::nullopt;
+        index_vector const coordinates =
+            torch_extents(values_, at, what_ + ": the coordinates of the rank");
+        index_vector const extents = ranks.shape();
+        if (coordinates.size() != extents.size())
+            refuse(
+                words("the rank is at ", coordinates, ", and the mesh has the extents ", extents));
+        for (std::size_t i = 0; i < extents.size(); ++i)
+            if (coordinates[i] >= extents[i])
+                refuse(words("the rank is at ", coordinates, ", outside the mesh ", ranks));
+        return ranks.rank_at(coordinates);
+    }
+
+    std::vector<placement> placements(pickle_value spec, mesh const& ranks) const {
+        std::vector<placement> all;
+        std::vector<index_t> factors;
+        for (pickle_value const one :
+             values_.elements(values_.member(spec, "placements", what_), what_)) {
+            std::string_view const path =
+                values_.global(values_.object(one, what_).callable, what_);
+            std::string_view const name = path.substr(path.rfind('.') + 1);
+            factors.push_back(name == "_StridedShard" ? number(one, "split_factor") : 1);
+            if (name == "Replicate")
+                all.emplace_back(replicate{});
+            else if (name == "Shard")
+                all.emplace_back(shard{axis_of(one)});
+            else if (name == "_StridedShard")
+                all.emplace_back(strided_shard{axis_of(one)});
+            else
+                refuse("has the placement " + std::string(name) +
+                           ", which is not read: only Shard, _StridedShard and Replicate are",
+                       errc::unsupported);
+        }
+        check_factors(all, factors, ranks);
+        return all;
+    }
+
+    index_t number(pickle_value object, std::string_view name) const {
+        return values_.integer(values_.member(object, name, what_), what_);
+    }
+
+    std::size_t axis_of(pickle_value cut) const {
+        index_t const axis = number(cut, "dim");
+        if (axis < 0)
+            refuse(words("is cut along axis ", axis));
+        return static_cast<std::size_t>(axis);
+    }
+
+    /// A strided shard cuts what those to its right leave: their extents are its split factor.
+    void check_factors(std::vector<placement> const& all, std::vector<index_t> const& factors,
+                       mesh const& ranks) const {
+        for (std::size_t i = 0; i < std::min(all.size(), ranks.ndim()); ++i) {
+            if (!all[i].strided)
+                continue;
+            index_t factor = 1;
+            for (std::size_t j = i + 1; j < std::min(all.size(), ranks.ndim()); ++j)
+                if (all[j].cuts() && all[j].axis == all[i].axis)
+                    factor = checked_multiply(factor, ranks.axes()[j].extent);
+            if (factor != factors[i])
+                refuse(words("_StridedShard has the split factor ", factors[i],
+                             ", and the axes of its mesh behind it give ", factor,
+                             "; other orders of cuts are not read"),
+                       errc::unsupported);
+        }
+    }
+
+    /// Newer versions of torch can cut one axis by the axes of a mesh in any order.
+    void check_order(pickle_value spec) const {
+        auto const order = values_.find_member(spec, "shard_order", what_);
+        if (!order || order->what != pickle_value::kind::tuple)
+            return;
+        for (pickle_value const entry : values_.elements(*order, what_)) {
+            auto const members = members_of_tuple(entry);
+            if (members.size() != 2)
+                refuse("has an order of cuts that is no tensor axis with mesh axes");
+            index_vector const axes = torch_extents(values_, members[1], what_);
+            if (!std::is_sorted(axes.begin(), axes.end()))
+                refuse(words("the mesh axes ", axes, " cut axis ",
+                             values_.integer(members[0], what_),
+                             " in this order; only their own order is read"),
+                       errc::unsupported);
+        }
+    }
+
+    torch_archive const& archive_;
+    pickle const& values_;
+    std::string what_;
+};
+
+/// What is known of a DTensor from the files that were added.
+struct spread_tensor {
+    distribution spread;
+    std::filesystem::path first_file;
+    std::map<holder_t, std::filesystem::path> files{}; ///< by places on the mesh
+    std::set<holder_t> parts{};                        ///< places of boxes that differ
+    index_t elements = 0;                              ///< of these boxes
+};
+
+/// The place whose box is that of `place`: the first one along the mesh axes that replicate.
+inline holder_t place_of_box(distribution const& spread, holder_t place) {
+    index_vector at = spread.ranks().coordinates_of(place);
+    for (std::size_t i = 0; i < at.size(); ++i)
+        at[i] = spread.placements()[i].cuts() ? at[i] : 0;
+    return spread.ranks().rank_at(at);
+}
+
+/// `tp=1 dp=0`.
+inline std::string place_text(mesh const& ranks, holder_t place) {
+    index_vector const at = ranks.coordinates_of(place);
+    std::string text;
+    for (std::size_t i = 0; i < at.size(); ++i)
+        text +=
+            (i == 0 ? "" : " ") + std::string(ranks.axes()[i].name()) + "=" + std::to_string(at[i]);
+    return text;
+}
+
+/// Which part of a tensor no file has; nothing for a whole one.
+inline std::string lacking_part(spread_tensor const& tensor) {
+    distribution const& spread = tensor.spread;
+    if (tensor.elements == element_count(spread.shape()))
+        return {};
+    constexpr holder_t most_places = 1 << 20;
+    std::string lacking;
+    for (holder_t place = 0; place < std::min(spread.ranks().rank_count(), most_places); ++place)
+        if (!tensor.parts.contains(place_of_box(spread, place)) &&
+            element_count(spread.region(place)->shape) > 0) {
+            lacking = words("that of ", place_text(spread.ranks(), place), " is ",
+                            *spread.region(place), " and is not there");
+            break;
+        }
+    return words("is a DTensor ", spread, ", of which ", counted(tensor.parts.size(), "part"),
+                 tensor.parts.size() == 1 ? " is" : " are", " in ",
+                 counted(tensor.files.size(), "file"), "; ", lacking,
+                 "; give a directory with the files of all ranks");
+}
+
+RESHARD_DECL std::optional<pickle_value> torch_archive::members_of_part(pickle_value value) const {
+    pickle const& all = *values_;
+    constexpr int most = 8; // parameters of parameters
+    for (int depth = 0; depth < most && value.what == pickle_value::kind::object; ++depth) {
+        pickle_object const& made = all.object(value, {});
+        std::string_view const function = all.global(made.callable, {});
+        auto const arguments = all.elements(made.arguments, {});
+        if (function.starts_with("torch._utils._rebuild_parameter") && !arguments.empty()) {
+            value = arguments[0];
+            continue;
+        }
+        // A function, the class, what the function is called with, and the state.
+        if (function != "torch._tensor._rebuild_from_type_v2" || arguments.size() != 4 ||
+            arguments[0].what != pickle_value::kind::global ||
+            all.global(arguments[0], {}) != "torch._utils._rebuild_wrapper_subclass" ||
+            arguments[3].what != pickle_value::kind::tuple)
+            return std::nullopt;
+        for (pickle_value const state : all.elements(arguments[3], {}))
+            if (state.what == pickle_value::kind::dict && all.find(state, "_local_tensor", {}) &&
+                all.find(state, "_spec", {}))
+                return state;
+        return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+RESHARD_DECL bool torch_archive::is_part(pickle_value value) const {
+    return members_of_part(value).has_value();
+}
+
+RESHARD_DECL torch_part torch_archive::part(pickle_value value, std::string const& what) const {
+    pickle_value const members = *members_of_part(value);
+    return part_reader(*this, what)
+        .read(values_->at(members, "_local_tensor", what), values_->at(members, "_spec", what));
+}
+
+} // namespace reshard::detail
+
+#endif

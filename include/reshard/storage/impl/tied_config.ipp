@@ -1,0 +1,131 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_TIED_CONFIG_IPP
+#define RESHARD_STORAGE_IMPL_TIED_CONFIG_IPP
+
+#include <reshard/storage/convert.hpp>
+
+#include <reshard/expr/expression.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/text_file.hpp>
+#include <reshard/storage/aliases.hpp>
+
+#include <algorithm>
+#include <ranges>
+#include <system_error>
+
+namespace reshard::detail {
+
+/// The text of the `config.json` that goes with a Hugging Face directory; nothing for other targets
+/// and without one.
+inline std::optional<std::string> carried_config(checkpoint const& source,
+                                                 convert_options const& how) {
+    bool const is_huggingface = !how.wanted && !how.writing.single_file &&
+                                (how.writing.format.empty() || how.writing.format == "huggingface");
+    std::filesystem::path const path = source.metadata().path / hf_config_name;
+    std::error_code ignored;
+    if (!is_huggingface || !how.carry || !std::filesystem::is_regular_file(path, ignored))
+        return std::nullopt;
+    return read_text_file(path);
+}
+
+/// Whether an output layer is one of the names of a tensor.
+inline bool names_output_layer(alias_map const& aliases, std::string const& key) {
+    return is_output_layer(key) || std::ranges::any_of(aliases, [&](auto const& one) {
+               return one.second == key && is_output_layer(one.first);
+           });
+}
+
+/// Whether an output is the tensor of the source that has its key.
+inline bool passes_through(mapping_output const& output, mapping const& program) {
+    expression const& value = output.value;
+    if (output.added || !is_source_box(value))
+        return false;
+    mapping_source const from = program.sources()[value.pieces.source(0)];
+    return from.key == output.key && from.shape == value.shape && from.dtype == value.dtype;
+}
+
+/// An output layer that the program makes a separate tensor; empty: it makes none.
+inline std::string new_output_layer(mapping const& program, alias_map const& aliases) {
+    for (mapping_output const& output : program.outputs())
+        if (is_output_layer(output.key) && !aliases.contains(output.key) &&
+            !std::ranges::count(aliases | std::views::values, output.key) &&
+            !passes_through(output, program))
+            return output.key;
+    return {};
+}
+
+/// An output layer that is another name of a tensor, or has another name, or that a copy of the
+/// source was; empty: there is none.
+inline std::string tied_output_layer(mapping const& program, alias_map const& aliases) {
+    for (auto const& [alias, key] : aliases)
+        for (std::string const& name : {alias, key})
+            if (is_output_layer(name))
+                return name;
+    for (relation const& one : program.relations())
+        if (one.what == relation::kind::copy && is_output_layer(one.companion) &&
+            program.find(one.key) && !program.find(one.companion))
+            return one.companion;
+    return {};
+}
+
+/// Makes all flags of a `config.json` true for an output layer.
+inline void correct_config(tied_names& names, std::string text, std::vector<tie_flag> const& flags,
+                           std::pair<std::string, bool> const& layer) {
+    auto const& [key, is_tied] = layer;
+    bool is_right = true;
+    for (tie_flag const& flag : flags | std::views::reverse)
+        if (flag.is_tied != is_tied) {
+            std::string const now = is_tied ? "true" : "false";
+            text.replace(flag.position, now.size() == 4 ? 5 : 4, now);
+            is_right = false;
+        }
+    if (is_right)
+        return;
+    names.config = std::move(text);
+    names.notes.push_back(words(hf_config_name, ": tie_word_embeddings is ",
+                                is_tied ? "true" : "false", " now, for '", key,
+                                is_tied ? "' has no tensor" : "' is a separate tensor"));
+}
+
+/// Says which copies of an output layer a `config.json` without the flag leaves open.
+inline void note_open_copies(tied_names& names, checkpoint const& source, mapping const& program,
+                             convert_options const& how) {
+    for (auto const& [alias, key] : aliases_kept(source, program, {how.wanted, true}))
+        if (!names.aliases.contains(alias) && (is_output_layer(alias) || is_output_layer(key))) {
+            names.notes.push_back(
+                words(hf_config_name, " does not have tie_word_embeddings, and is not changed: '",
+                      key, "' and '", alias, "', which are equal, are both written"));
+            return;
+        }
+}
+
+RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& program,
+                                  convert_options const& how) {
+    tied_names names{aliases_kept(source, program, {how.wanted, how.share_copies})};
+    std::optional<std::string> const config = carried_config(source, how);
+    if (!config)
+        return names;
+    auto const flags = tie_flags_in(*config);
+    alias_map const all = names.aliases;
+    alias_map const asked = aliases_kept(source, program, {how.wanted, how.share_copies, false});
+    std::erase_if(names.aliases, [&](auto const& one) {
+        return !asked.contains(one.first) &&
+               (flags.empty() || !names_output_layer(all, one.second));
+    });
+    std::string const own = new_output_layer(program, names.aliases);
+    if (!own.empty()) // no flag is right for both kinds
+        std::erase_if(names.aliases,
+                      [&](auto const& one) { return names_output_layer(all, one.second); });
+    std::string const tied = tied_output_layer(program, names.aliases);
+    if (flags.empty())
+        note_open_copies(names, source, program, how);
+    else if (!own.empty() || !tied.empty())
+        correct_config(names, *config, flags,
+                       own.empty() ? std::pair(tied, true) : std::pair(own, false));
+    return names;
+}
+
+} // namespace reshard::detail
+
+#endif

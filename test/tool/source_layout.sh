@@ -1,0 +1,178 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+# Files that ranks wrote, each with its part, and that do not say what they are part of: a description says it, and what
+# it gives is compared with whole tensors, written beside.
+
+# shellcheck source=support/common.bash
+source "$(dirname "$0")/support/common.bash"
+needs_python
+
+cat >make.py <<'END'
+import json, struct, sys
+
+def write(name, tensors):
+    """Writes a safetensors file: of each key a shape and its values in row-major order."""
+    header, data = {}, b""
+    for key, (shape, values) in sorted(tensors.items()):
+        begin, data = len(data), data + struct.pack(f"<{len(values)}f", *values)
+        header[key] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(data)]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    open(name, "wb").write(struct.pack("<Q", len(text)) + text + data)
+
+def cut(shape, axis, begin, end):
+    """Rows or columns of the matrix whose values are their numbers."""
+    rows, columns = shape
+    return [r * columns + c for r in range(rows) for c in range(columns) if begin <= (r, c)[axis] < end]
+
+def part(shape, axis, begin, end):
+    return [end - begin if i == axis else n for i, n in enumerate(shape)], cut(shape, axis, begin, end)
+
+# Seven rows over three ranks, 3, 3 and 1; six columns as 1, 2, 3; and what all have.
+rows = [(0, 3), (3, 6), (6, 7)]
+columns = [(0, 1), (1, 3), (3, 6)]
+norm = ([6], list(range(6)))
+write("whole.safetensors", {"a.w": ([7, 4], cut([7, 4], 0, 0, 7)), "b.w": ([5, 6], cut([5, 6], 0, 0, 5)), "norm": norm})
+for rank in range(3):
+    write(f"rank{rank}.safetensors", {"a.w": part([7, 4], 0, *rows[rank]), "b.w": part([5, 6], 1, *columns[rank]), "norm": norm})
+write("lacks.safetensors", {"a.w": part([7, 4], 0, 6, 7), "norm": norm})
+write("differs.safetensors", {"a.w": part([7, 4], 0, 6, 7), "b.w": part([5, 6], 1, 3, 6), "norm": ([6], [0, 1, 2, 3, 9, 5])})
+write("longer.safetensors", {"a.w": ([4, 4], list(range(16))), "b.w": part([5, 6], 1, 3, 6), "norm": norm})
+
+# Two stages of two ranks each: a layer a stage.
+for pp in range(2):
+    write(f"stage{pp}.safetensors", {f"l.{pp}.w": ([2, 3], cut([2, 3], 0, 0, 2))})
+    for tp in range(2):
+        write(f"pp{pp}_tp{tp}.safetensors", {f"l.{pp}.w": part([2, 3], 0, tp, tp + 1)})
+
+# Files of one tensor, whose key the path is.
+for tp in range(2):
+    write(f"one{tp}.safetensors", {"data": part([4, 2], 0, 2 * tp, 2 * tp + 2)})
+write("expected_one.safetensors", {"model.decoder.0.qkv_proj.weight": ([4, 2], cut([4, 2], 0, 0, 4))})
+END
+python3 make.py
+
+rules='"rules": [{"match": "a.**", "shard": {"tp": 0}}, {"match": "b.**", "shard": {"tp": {"axis": 1, "split": [1, 2, 3]}}},
+    {"match": "norm"}]'
+
+# described NAME FILES [MESH [RULES]]
+described() { echo "{\"files\": \"$2\", \"mesh\": ${3:-[[\"tp\", 3]]}, ${4:-$rules}}" >"$1.json"; }
+
+# gives EXPECTED DIRECTORY DESCRIPTION ARGUMENT...: on one rank and on three, the directory has those tensors.
+gives() {
+    local expected=$1 directory=$2 description=$3 ranks
+    shift 3
+    for ranks in 1 3; do
+        rm -rf whole
+        succeeds "$ranks" convert "$directory" whole --source-layout "$description.json" "$@"
+        succeeds 1 diff "$expected" whole --data
+    done
+}
+
+# Names in use: Llama, FSDP of verl, vLLM's sharded_state, DeepSpeed's and Megatron's mp_rank_XX.
+mkdir llama verl vllm deepspeed megatron
+for rank in 0 1 2; do
+    succeeds 1 convert rank$rank.safetensors rank.pt --force
+    mv rank.pt llama/consolidated.0$rank.pth
+    succeeds 1 convert rank$rank.safetensors verl/model_world_size_3_rank_$rank.pt
+    succeeds 1 convert rank$rank.safetensors vllm/model-rank-$rank-part-0.safetensors --to safetensors --only norm
+    succeeds 1 convert rank$rank.safetensors vllm/model-rank-$rank-part-1.safetensors --to safetensors --without norm
+    succeeds 1 convert rank$rank.safetensors deepspeed/mp_rank_0${rank}_model_states.pt
+    mkdir megatron/mp_rank_0${rank}
+    succeeds 1 convert rank$rank.safetensors megatron/mp_rank_0$rank/model_optim_rng.pt
+done
+touch llama/tokenizer.model verl/optim_world_size_3_rank_0.pt
+described llama 'consolidated.{rank:02}.pth'
+described verl 'model_world_size_3_rank_{rank}.pt'
+described vllm 'model-rank-{tp}-part-*.safetensors'
+described deepspeed 'mp_rank_{tp:02}_model_states.pt'
+described megatron 'mp_rank_{tp:02}/model_optim_rng.pt'
+for name in llama verl vllm deepspeed megatron; do
+    gives whole.safetensors $name $name
+done
+succeeds 1 inspect llama --source-layout llama.json --json
+expects output "d['tensors']['b.w']['shape'], len(d['tensors']['b.w']['shards'])" "([5, 6], 3)"
+
+# A selection leaves out what the rules do not cut.
+described some 'consolidated.{rank:02}.pth' '[["tp", 3]]' '"rules": [{"match": "a.w", "shard": {"tp": 0}}]'
+rm -rf whole a
+succeeds 1 convert llama whole --source-layout some.json --only a.w
+succeeds 1 convert whole.safetensors a --only a.w
+succeeds 1 diff a whole --data
+described optional 'consolidated.{rank:02}.pth' '' "${rules%]*}, {\"match\": \"x.**?\"}]"
+gives whole.safetensors llama optional
+refuses 3 "llama/consolidated.01.pth \(rank 1\): 'b.w': its shape is \[5, 2\], and that of a lower rank is \[5, 1\]; no rule of some.json matches it" \
+    convert llama out/x --source-layout some.json
+
+# Two mesh axes: stages have their layers, as a rule for both or by stages.
+mkdir staged
+for pp in 0 1; do
+    for tp in 0 1; do
+        cp pp${pp}_tp$tp.safetensors staged/model_state.tp0${tp}_pp0$pp.safetensors
+    done
+done
+of_stages='"rules": [{"match": "l.*.w", "shard": {"tp": 0}}]'
+described staged 'model_state.tp{tp:02}_pp{pp:02}.safetensors' '[["pp", 2], ["tp", 2]]' "$of_stages"
+described by_stages 'model_state.tp{tp:02}_pp{pp:02}.safetensors' '[["pp", 2], ["tp", 2]]' \
+    "\"stages\": {\"mesh_axis\": \"pp\", \"layers\": \"l.{layer}.\", \"counts\": [1, 1]}, $of_stages"
+described swapped 'model_state.tp{tp:02}_pp{pp:02}.safetensors' '[["pp", 2], ["tp", 2]]' \
+    "\"stages\": {\"mesh_axis\": \"pp\", \"layers\": \"l.{layer}.\", \"counts\": [2, 0]}, $of_stages"
+for name in staged by_stages; do
+    for pp in 0 1; do
+        gives stage$pp.safetensors staged $name --only "l.$pp.w"
+    done
+done
+refuses 3 "\(rank 2\): 'l.1.w': swapped.json places nothing of it on this rank" convert staged out/x --source-layout swapped.json
+
+# One file a tensor, as nanotron writes them.
+mkdir -p nanotron/model/decoder/0/qkv_proj
+for tp in 0 1; do
+    cp one$tp.safetensors nanotron/model/decoder/0/qkv_proj/model_weight_pp-rank-0-of-1_tp-rank-$tp-of-2.safetensors
+done
+described nanotron '{key}/model_{key}_pp-rank-0-of-1_tp-rank-{tp}-of-2.safetensors' '[["tp", 2]]' \
+    '"rules": [{"match": "**.qkv_proj.weight", "shard": {"tp": 0}}]'
+gives expected_one.safetensors nanotron nanotron
+
+# A rank that is missing, one too many, one without a tensor, another shape, replicas that differ.
+spoilt() { # REPLACEMENT: the last rank's file is another one
+    rm -rf spoilt
+    cp -r llama spoilt
+    succeeds 1 convert "$1" spoilt/last.pt
+    mv spoilt/last.pt spoilt/consolidated.02.pth
+}
+rm -rf spoilt && cp -r llama spoilt && rm spoilt/consolidated.01.pth
+refuses 3 "^spoilt/consolidated.01.pth: there is no such file, and llama.json expects it of rank 1 \(mesh tp=3\)$" \
+    convert spoilt out/x --source-layout llama.json
+cp -r llama more && cp llama/consolidated.00.pth more/consolidated.03.pth
+refuses 3 "^more/consolidated.03.pth: this is the file of rank 3, but llama.json has 3 ranks there \(numbers from 0 to 2\); mend its mesh" \
+    convert more out/x --source-layout llama.json
+spoilt lacks.safetensors
+refuses 3 "^spoilt/consolidated.00.pth \(rank 0\): 'b.w': rank 2 does not have it, but llama.json cuts it over both \(rule 'b.\*\*'\)" \
+    convert spoilt out/x --source-layout llama.json
+spoilt differs.safetensors
+refuses 3 "^spoilt/consolidated.00.pth and spoilt/consolidated.02.pth: both have 'norm', and differ first in element \[4\] of shape \[6\]; rule 'norm' of llama.json says" \
+    convert spoilt out/x --source-layout llama.json
+spoilt longer.safetensors
+refuses 3 "^spoilt/consolidated.00.pth \(rank 0\): 'a.w': its shape is \[3, 4\], but rule 'a.\*\*' of llama.json cuts shape \[10, 4\], the sum of all, so that \[4, 4\] is here; mend the rule" \
+    convert spoilt out/x --source-layout llama.json
+
+# Descriptions that are wrong.
+wrong() { # PATTERN NAME-AND-WHAT-described-TAKES...
+    local pattern=$1
+    shift
+    described "$@"
+    refuses 3 "$pattern" convert llama out/x --source-layout "$1.json"
+}
+wrong "^typo.json: rules\[0\]: no key of the files matches 'x.\*\*'; there is 'a.w'" typo 'consolidated.{rank:02}.pth' '' '"rules": [{"match": "x.**"}]'
+wrong "^axis.json: files: the mesh has no axis 'dp', only 'tp'" axis 'consolidated.{dp:02}.pth'
+wrong "^half.json: files: the names of files have no {pp}; add it or {rank}" half 'consolidated.{tp:02}.pth' '[["pp", 2], ["tp", 3]]'
+wrong "^open.json: files: 'consolidated.{rank:02.pth' has a { without }" open 'consolidated.{rank:02.pth'
+wrong "^width.json: files: '{rank:2}': write the number of digits as in {rank:02}" width 'consolidated.{rank:2}.pth'
+wrong "deals out blocks, with which files of ranks are not read" cyclic 'consolidated.{rank:02}.pth' '' \
+    '"rules": [{"match": "**", "shard": {"tp": {"axis": 0, "block": 2}}}]'
+refuses 3 "^llama.json: files: this describes the files of a source; give it as --source-layout" \
+    convert whole.safetensors out/x --layout llama.json
+refuses 2 "llama.json describes files in a directory, and this is none; give the directory" \
+    convert llama/consolidated.00.pth out/x --source-layout llama.json
+refuses 3 "no.json" convert llama out/x --source-layout no.json
+conclude
