@@ -54,7 +54,11 @@ std::string program_text(job const& all, job_files const& files, std::string con
                                                !detail::written_format_of(format).is_file());
     if (files.program.empty() || !has_record)
         return {};
-    return (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
+    std::string text = (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
+    for (std::string const& rename : files.renames)
+        if (has_renames_beside(files))
+            text += "\n# --rename " + rename + (files.reverse ? ", after it" : ", before it");
+    return text;
 }
 
 /// Refuses the name of a file that would become a directory, or a file of another format.

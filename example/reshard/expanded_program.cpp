@@ -59,7 +59,8 @@ void add_renames(aoa::program& code, std::vector<rename_pair> const& renames, bo
 catalog renamed(catalog const& source, std::vector<rename_pair> const& renames,
                 job_files const& files) {
     aoa::program code;
-    code.set_state_suffixes(files.expanding.state_suffixes);
+    code.set_state_suffixes(
+        aoa::detail::with_conventions(files.expanding.state_suffixes, source, nullptr));
     add_renames(code, renames, true);
     mapping const map = aoa::lower(code, source, nullptr, files.lowering);
     catalog const made = catalog_of(map);
@@ -134,11 +135,13 @@ aoa::expansion program_expander::expand(aoa::program const& written,
     aoa::expansion expanded = expand_as_written(written, target);
     if (!rules_ || !expanded.is_complete)
         return expanded;
-    auto const renames = files_.reverse
-                             ? tensor_renames(*rules_, exports_of(expanded, source_, files_),
-                                              "what the program makes", files_)
-                             : before_;
-    add_renames(expanded.code, renames, !files_.reverse);
+    catalog const from = files_.reverse ? exports_of(expanded, source_, files_) : source_;
+    add_renames(expanded.code,
+                files_.reverse ? tensor_renames(*rules_, from, "what the program makes", files_)
+                               : before_,
+                !files_.reverse);
+    expanded.code.set_state_suffixes(
+        aoa::detail::with_conventions(expanded.code.state_suffixes(), from, nullptr));
     return expanded;
 }
 

@@ -181,13 +181,17 @@ private:
             return;
         }
         acts_ = true;
-        auto const is_taken = [&](std::string_view parameter, aoa::state_suffix const&) {
-            return taken_.contains(parameter) ||
-                   (keys_.contains(parameter) && rule.rename(parameter));
-        };
-        bool const follows = !rule.is_exact() && aoa::detail::any_parameter(key, states_, is_taken);
-        if (*renamed != key && !follows)
+        if (*renamed != key && (rule.is_exact() || !follows(key, rule)))
             pairs_.emplace_back(key, std::move(*renamed));
+    }
+
+    /// Whether a key is the state of a tensor that this rename or an earlier one renames.
+    bool follows(std::string_view key, rename_rule const& rule) const {
+        return aoa::detail::any_parameter(
+            key, states_, [&](std::string_view parameter, aoa::state_suffix const&) {
+                return (keys_.contains(parameter) || unstored_.contains(parameter)) &&
+                       (taken_.contains(parameter) || rule.rename(parameter));
+            });
     }
 
     [[noreturn]] void refuse(rename_rule const& rule) const {

@@ -77,11 +77,11 @@ cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& 
 
 } // namespace
 
+bool has_renames(job_files const& files) { return files.program == renames_program; }
+
 std::vector<aoa::state_suffix> states_in(catalog const& tensors) {
     return aoa::detail::with_conventions(aoa::default_state_suffixes(), tensors, nullptr);
 }
-
-bool has_renames(job_files const& files) { return files.program == renames_program; }
 
 bool has_renames_beside(job_files const& files) {
     return !files.renames.empty() && !has_renames(files);

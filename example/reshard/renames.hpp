@@ -26,11 +26,11 @@ bool has_renames(job_files const& files);
 /// Whether a job has `--rename` beside a program.
 bool has_renames_beside(job_files const& files);
 
+/// The state that tensors have, by the conventions of their names.
+std::vector<reshard::aoa::state_suffix> states_in(reshard::catalog const& tensors);
+
 /// The keys of tensors and of the source's values that are no tensors.
 key_set keys_of(reshard::catalog const& tensors, job_files const& files);
-
-/// The kinds of state that tensors have, by endings and by the conventions of their keys.
-std::vector<reshard::aoa::state_suffix> states_in(reshard::catalog const& tensors);
 
 /// What `--rename` makes of the source's values that are no tensors: new names by old ones.
 std::map<std::string, std::string> object_renames(job_files const& files);
