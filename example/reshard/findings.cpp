@@ -202,7 +202,8 @@ void note_renamed_away(job& all, catalog const& source, job_files const& files) 
     std::set<std::string> gone;
     for (aoa::statement const& statement : all.code().statements())
         for (aoa::name const& name : all.code().left(statement))
-            if (name.kind == aoa::name::kind_type::text)
+            if (statement.where != aoa::text_span() && // or it is --rename's
+                name.kind == aoa::name::kind_type::text)
                 gone.emplace(all.code().text(name));
     for (std::string const& key : all.map().removed())
         gone.erase(key);
