@@ -218,7 +218,8 @@ void note_renamed_away(job& all, catalog const& source, job_files const& files) 
             renamed.insert(key);
     for (aoa::statement const& statement : all.code().statements())
         for (aoa::name const& name : all.code().left(statement))
-            if (name.kind == aoa::name::kind_type::text)
+            if (statement.where != aoa::text_span() && // else it is one of --rename
+                name.kind == aoa::name::kind_type::text)
                 gone.insert(all.code().text(name));
     std::erase_if(gone, [&](std::string_view key) {
         return !renamed.contains(key) || !source.find(key) || all.map().find(key);

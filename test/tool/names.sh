@@ -61,6 +61,7 @@ for ranks in 1 3; do
 done
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "l.**", "shard": {"tp": 0}}, {"match": "**"}]}' >beside.json
 succeeds 3 convert prefixed cut --program turn.aoa --rename 'm.**=layers.**' --layout beside.json --cast 'l.*.j=float64'
+grep -q "'m.0.*renamed away" errors && report "what --rename was told to rename is noted as gone"
 succeeds 1 inspect cut --json
 expects output '[(k, t["dtype"], len(t["shards"])) for k, t in d["tensors"].items() if k in ("l.0.j", "l.0.q")]' "[('l.0.j', 'F64', 2), ('l.0.q', 'F32', 2)]"
 # The shards of the source count, whatever the names: fused macros see them.

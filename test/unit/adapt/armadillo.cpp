@@ -53,8 +53,8 @@ BOOST_AUTO_TEST_CASE(vectors_matrices_and_cubes_keep_the_laws) {
     testing::check_adapter(of_arma<arma::cube>(3, [](index_vector const& s, data_type) {
         return arma::cube(uword(s[0]), uword(s[1]), uword(s[2]));
     }));
-    static_assert(tensor<arma::mat::fixed<2, 3>> && tensor<arma::cx_fmat>);
-    static_assert(!tensor<arma::cx_mat> && !tensor<arma::sp_mat> && !tensor<std::list<float>>);
+    static_assert(tensor<arma::mat::fixed<2, 3>> && tensor<arma::cx_fmat> && tensor<arma::cx_mat>);
+    static_assert(!tensor<arma::sp_mat> && !tensor<std::list<float>>);
     static_assert(!tensor<decltype(arma::mat() + arma::mat())>);
     BOOST_TEST(true);
 }
