@@ -230,9 +230,9 @@ succeeds 1 convert heads out/heads --program heads.aoa --layout tp3.json --stric
 # State whose name has the parameter's inside keeps its name.
 mkdir state
 python3 "$here/support/write_safetensors.py" state/model.safetensors \
-    "{\"l.gate\": $tensor, \"l.up\": $tensor, \"optimizer.exp_avg.l.gate\": $tensor, \"optimizer.exp_avg.l.up\": $tensor, \"other.gate\": $tensor}"
+    "{\"l.gate\": $tensor, \"l.up\": $tensor, \"moments.l.gate.x\": $tensor, \"moments.l.up.x\": $tensor, \"other.gate\": $tensor}"
 echo 'l.gate, l.up -> l.w, fused_ffn, axis=0' >state.aoa
-warns "2 keys keep their names, the first 'optimizer.exp_avg.l.gate', and the program makes something else of 'l.gate'" \
+warns "2 keys keep their names, the first 'moments.l.gate.x', and the program makes something else of 'l.gate'" \
     convert state out/warned --program state.aoa
 refuses 3 '^state.aoa: 1 warning is refused' convert state out/refused --program state.aoa --strict-warnings
 

@@ -268,12 +268,13 @@ class Pickler(pickle.Pickler):
         return ("storage", value.kind, "0", "cpu", 2) if isinstance(value, Storage) else None
 
 
-def save(name, value, protocol=2):
+def save(name, value, protocol=2, has_storage=True):
     pickled = io.BytesIO()
     Pickler(pickled, protocol).dump(value)
     with zipfile.ZipFile(name, "w") as archive:
         archive.writestr("x/data.pkl", pickled.getvalue())
-        archive.writestr("x/data/0", struct.pack("<2f", 1, 2))
+        if has_storage:
+            archive.writestr("x/data/0", struct.pack("<2f", 1, 2))
 
 
 class Cfg:
@@ -315,7 +316,7 @@ everything = {"w": w, "cfg": Cfg(), "class": Cfg, "method": Names.append, "names
               "inside": argparse.Namespace(deep=[Cfg()]), "listed": [1, Cfg()], "run": Call(), "bound": Names([3]).append, "lr": 0.5}
 for protocol in 2, 4, 5:
     save(f"opaque{protocol}.pt", everything, protocol)
-save("whole.pt", Cfg(), 4)
+save("whole.pt", Cfg(), 4, has_storage=False)
 save("kinds.pt", {"w": w, "quantised": Made(rebuild, *plain("QUInt8Storage")), "sparse": Made(sparse, 1, (2, 3)),
                   "q": Made(qtensor, *plain()), "mine": Made(from_type, rebuild, Mine, plain(), {})})
 

@@ -31,8 +31,8 @@
 #include <reshard/aoa/impl/reverse.ipp>
 #include <reshard/aoa/impl/run_statements.ipp>
 #include <reshard/aoa/impl/scale_suffix.ipp>
-#include <reshard/aoa/impl/state_rule.ipp>
 #include <reshard/aoa/impl/state_conventions.ipp>
+#include <reshard/aoa/impl/state_rule.ipp>
 #include <reshard/aoa/impl/state_suffix.ipp>
 #include <reshard/aoa/impl/statement_trace.ipp>
 #include <reshard/aoa/macro/impl/chain.ipp>

@@ -141,18 +141,19 @@ inline bool ends_with_name(std::string_view key, std::span<std::string_view cons
 
 RESHARD_DECL bool is_output_layer(std::string_view key) {
     constexpr std::string_view names[] = {
-        "lm_head.weight",       "lm_head.decoder.weight",     "lm_head.out_proj.weight",
-        "embed_out.weight",     "predictions.decoder.weight", "generator_lm_head.weight",
-        "proj_out.weight",      "output_projection.weight",   "pred_layer.proj.weight",
-        "lm_loss.weight",       "vocab_projector.weight"};
+        "lm_head.weight",   "lm_head.decoder.weight",     "lm_head.out_proj.weight",
+        "embed_out.weight", "predictions.decoder.weight", "generator_lm_head.weight",
+        "proj_out.weight",  "output_projection.weight",   "pred_layer.proj.weight",
+        "lm_loss.weight",   "vocab_projector.weight"};
     return ends_with_name(key, names);
 }
 
 RESHARD_DECL bool is_word_embedding(std::string_view key) {
-    constexpr std::string_view names[] = {
-        "embed_tokens.weight", "wte.weight",           "word_embeddings.weight",
-        "embed_in.weight",     "tok_embeddings.weight", "tokens_embed.weight",
-        "embeddings.weight",   "embedding.weight",      "shared.weight"};
+    constexpr std::string_view names[] = {"embed_tokens.weight",    "wte.weight",
+                                          "word_embeddings.weight", "embed_in.weight",
+                                          "tok_embeddings.weight",  "tokens_embed.weight",
+                                          "embeddings.weight",      "embedding.weight",
+                                          "shared.weight"};
     return ends_with_name(key, names);
 }
 
