@@ -132,7 +132,8 @@ def said(directory):
         warnings.simplefilter("always")
         done = reshard.convert(model, target, program)
     assert len(done["warnings"]) == 1 and "no key of the source" in done["warnings"][0], done
-    assert len(done["notes"]) == 1 and "config.json" in done["notes"][0], done
+    assert len(done["notes"]) == 2 and "'gate' is renamed away" in done["notes"][0], done
+    assert "config.json" in done["notes"][1], done
     assert [str(one.message) for one in heard] == (done["warnings"] if rank == 0 else [])
     for one in heard:
         assert one.category is reshard.Warning and one.filename == __file__, one

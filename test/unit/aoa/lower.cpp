@@ -346,10 +346,13 @@ BOOST_AUTO_TEST_CASE(state_that_no_source_has_is_left_where_that_is_allowed) {
 
 BOOST_AUTO_TEST_CASE(a_program_has_a_few_endings_of_scales) {
     std::string text;
-    for (int i = 0; i < 65; ++i)
-        text += "a -> x" + std::to_string(i) + ", scales='_" + std::to_string(i) +
-                "_', blocks='[1,1]'\n";
-    catalog const with({tensor("a", {4, 4})});
+    std::vector<catalog_entry> entries{tensor("a", {4, 4})};
+    for (int i = 0; i < 65; ++i) {
+        std::string const ending = "_" + std::to_string(i) + "_";
+        text += "a -> x" + std::to_string(i) + ", scales='" + ending + "', blocks='[1,1]'\n";
+        entries.push_back(tensor("a" + ending, {4, 4}));
+    }
+    catalog const with(std::move(entries));
     lowering const found = lower_all(parsed(text), with, nullptr, {});
     BOOST_TEST_REQUIRE(found.first_error.has_value());
     BOOST_TEST((*found.first_error == errc::limit_exceeded));
