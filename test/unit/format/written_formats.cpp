@@ -253,13 +253,16 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_read_again_is_refused_by_name) {
         {"npy", "w", u8, {0, huge}, ""},
         {"safetensors", "w", f32, {0, huge}, ""},
     };
-    for (row const& one : rows)
-        BOOST_TEST_CONTEXT(one.format << ", " << one.text)
-    if (one.text.empty())
-        BOOST_CHECK_NO_THROW(check_limits(one.format, one.key, one.dtype, one.shape));
-    else
-        BOOST_CHECK_EXCEPTION(check_limits(one.format, one.key, one.dtype, one.shape), error,
-                              mentions(errc::unsupported, one.text));
+    for (row const& one : rows) {
+        BOOST_TEST_CONTEXT(one.format << ", " << one.text) {
+            if (one.text.empty()) {
+                BOOST_CHECK_NO_THROW(check_limits(one.format, one.key, one.dtype, one.shape));
+                continue;
+            }
+            BOOST_CHECK_EXCEPTION(check_limits(one.format, one.key, one.dtype, one.shape), error,
+                                  mentions(errc::unsupported, one.text));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(names_of_data_types_are_those_of_torch) {
