@@ -53,6 +53,9 @@ catalog_entry entry(std::string const& key, index_vector const& shape) {
     catalog_entry result;
     result.key = key;
     result.shape = shape;
+    result.parts = index_vector(shape);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        result.parts[axis] = 1;
     result.dtype = data_type::f32;
     return result;
 }

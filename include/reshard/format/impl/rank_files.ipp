@@ -166,8 +166,9 @@ private:
         std::vector<catalog_entry> entries;
         for (checkpoint_tensor const& tensor : opened.tensors)
             if (!unread_.contains(tensor.key))
-                entries.push_back(catalog_entry(tensor.key, tensor.dtype,
-                                                placer.global_shape(tensors_.at(tensor.key))));
+                entries.push_back(entry_of(tensor.key, tensor.dtype,
+                                           {placer.global_shape(tensors_.at(tensor.key)),
+                                            shard_table(tensor.shape.size())}));
         layout_table const table = apply(rules_, catalog(std::move(entries)));
         auto row = table.rows.begin();
         for (checkpoint_tensor& tensor : opened.tensors) {
