@@ -166,9 +166,8 @@ private:
         std::vector<catalog_entry> entries;
         for (checkpoint_tensor const& tensor : opened.tensors)
             if (!unread_.contains(tensor.key))
-                entries.push_back(entry_of(tensor.key, tensor.dtype,
-                                           {placer.global_shape(tensors_.at(tensor.key)),
-                                            shard_table(tensor.shape.size())}));
+                entries.push_back(
+                    entry_of_whole(tensor, placer.global_shape(tensors_.at(tensor.key))));
         layout_table const table = apply(rules_, catalog(std::move(entries)));
         auto row = table.rows.begin();
         for (checkpoint_tensor& tensor : opened.tensors) {
@@ -177,6 +176,13 @@ private:
             tensor = placer.placed(tensors_.at(tensor.key), *row++);
             check_replicas(*files_, opened, tensor, advice_for(placer, tensor.key));
         }
+    }
+
+    static catalog_entry entry_of_whole(checkpoint_tensor const& tensor,
+                                        index_vector const& shape) {
+        shard_table shards(shape.size());
+        shards.push_back(0, whole(shape), {}, {});
+        return entry_of(tensor.key, tensor.dtype, {shape, std::move(shards)});
     }
 
     std::string advice_for(rank_placer const& placer, std::string const& key) const {
