@@ -22,12 +22,14 @@ using namespace reshard;
 using namespace reshard::detail;
 using test::require;
 
-/// The reversed program is one: an error here ends the process.
+/// The reversed program is one: an error here ends the process. It is expanded as any other, for
+/// that finds which state follows which parameter.
 void check_reversed(aoa::program const& back, catalog const& source, catalog const& target,
+                    aoa::expand_options const& expanding,
                     aoa::lower_options const& options) noexcept {
     aoa::program const again = aoa::parse(print(back));
     require(print(again) == print(back));
-    lower(again, source, &target, options);
+    lower(aoa::expand(again, source, &target, expanding).code, source, &target, options);
 }
 
 void reverse_it(test::fuzz_input const& given) {
@@ -42,7 +44,8 @@ void reverse_it(test::fuzz_input const& given) {
     for (aoa::finding const& one : back.findings)
         describe(back.code, one);
     if (!back.first_error && given.target())
-        check_reversed(back.code, *given.target(), given.source(), reversing.lowering);
+        check_reversed(back.code, *given.target(), given.source(), test::options_of(given),
+                       reversing.lowering);
 }
 
 } // namespace

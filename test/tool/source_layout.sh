@@ -122,6 +122,10 @@ for name in staged by_stages; do
         gives stage$pp.safetensors staged $name --only "l.$pp.w"
     done
 done
+described more_layers 'model_state.tp{tp:02}_pp{pp:02}.safetensors' '[["pp", 2], ["tp", 2]]' \
+    "\"stages\": {\"mesh_axis\": \"pp\", \"layers\": \"l.{layer}.\", \"counts\": [1, 2]}, $of_stages"
+refuses 3 "^more_layers.json: stages.counts place 3 layers, and no file has a key of layer 2, which begins with 'l.2.'$" \
+    convert staged out/x --source-layout more_layers.json
 refuses 3 "\(rank 2\): 'l.1.w': swapped.json places nothing of it on this rank" convert staged out/x --source-layout swapped.json
 
 # One file a tensor, as nanotron writes them.

@@ -24,7 +24,7 @@ inline bool is_whole_source(expression const& value, source_list const& sources)
 }
 
 /// Whether two pieces take the same elements in the box that both have.
-inline bool agree(piece const& a, piece const& b) {
+inline bool reads_alike(piece const& a, piece const& b) {
     auto const common = intersect(a.target_box(), b.target_box());
     if (!common || a.source == zero_source)
         return true;
@@ -41,14 +41,14 @@ inline bool agree(piece const& a, piece const& b) {
 }
 
 /// Whether a tensor has the elements that are expected, perhaps in another data type.
-inline bool agree(expression const& expected, expression const& made) {
+inline bool is_made_as(expression const& expected, expression const& made) {
     if (expected.shape != made.shape)
         return false;
     if (expected.pieces == made.pieces)
         return true;
     for (std::size_t i = 0; i < expected.pieces.size(); ++i)
         for (std::size_t k = 0; k < made.pieces.size(); ++k)
-            if (!agree(expected.pieces[i], made.pieces[k]))
+            if (!reads_alike(expected.pieces[i], made.pieces[k]))
                 return false;
     return true;
 }
@@ -274,7 +274,7 @@ private:
             std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
         expression const expected = block_scales(output.value, scales_of(*known, rule)->form,
                                                  source_of(*known).dtype, source_of);
-        if (!agree(expected, scales.value))
+        if (!is_made_as(expected, scales.value))
             fail(errc::bad_layout, "these are ", index_vector(scales.value.shape),
                  ", or in another order; they have to be ", index_vector(expected.shape), " of '",
                  key_of(scales_of(*known, rule)->scales), "' as the elements are");

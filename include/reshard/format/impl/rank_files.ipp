@@ -158,6 +158,23 @@ private:
             check(given_pattern(pattern), "stages.first");
         for (key_pattern const& pattern : stages.last)
             check(given_pattern(pattern), "stages.last");
+        check_layers(stages);
+    }
+
+    /// Of each layer that stages place, some file has a key.
+    void check_layers(layout_stages const& stages) const {
+        std::set<index_t> layers;
+        for (auto const& [key, tensors] : tensors_)
+            if (auto const layer = layer_of(key, stages))
+                layers.insert(*layer);
+        index_t count = 0;
+        for (index_t const of_stage : stages.counts)
+            count += of_stage;
+        for (index_t layer = 0; layer < count; ++layer)
+            if (!layers.contains(layer))
+                fail(errc::corrupt_file, rules_.file, ": stages.counts place ",
+                     counted(count, "layer"), ", and no file has a key of layer ", layer,
+                     ", which begins with '", stages.layer_prefix, layer, stages.layer_suffix, "'");
     }
 
     /// Puts what is known of whole tensors in place of the first rank's.
