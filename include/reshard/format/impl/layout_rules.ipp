@@ -136,8 +136,7 @@ RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string
     return result;
 }
 
-/// The number of the layer that a key belongs to, or nothing.
-inline std::optional<index_t> layer_of(std::string_view key, layout_stages const& stages) {
+RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages const& stages) {
     if (!stages.has_layers || !key.starts_with(stages.layer_prefix))
         return std::nullopt;
     key.remove_prefix(stages.layer_prefix.size());
