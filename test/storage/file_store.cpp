@@ -407,7 +407,7 @@ BOOST_AUTO_TEST_CASE(several_ranks_do_not_save_to_the_memory_of_one) {
     BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), "model", how), error,
                           says(errc::unsupported,
                                "model: model.unfinished is written by one process alone in this "
-                               "store of files; save on one rank"));
+                               "store of files; save on one rank (rank 1)"));
     BOOST_TEST(store->directories.empty());
     async_saver saver;
     BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), "model", saver, how), error,
