@@ -282,8 +282,6 @@ void check_fused_sources(job& all, layout const& held, job_files const& files) {
     detail::carry_fused(all.lowered.map, held);
     if (auto const fault = detail::find_torn_fused(all.map(), held))
         add_fused_fault(all, *fault, "; where that is meant, --cut-fused allows it", files);
-    for (auto const& [key, text] : detail::find_remade_fused(all.map(), held))
-        all.lowered.findings.push_back(unplaced(aoa::severity::warning, "fused_remade", key, text));
 }
 
 /// Reports tensors that a program parts from their scales, at the statement that makes them.

@@ -5,15 +5,19 @@
 
 #include <reshard/expr/check.hpp>
 
+#include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/impl/find_scales.ipp>
+#include <reshard/expr/reshape.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace reshard::detail {
 
@@ -23,34 +27,78 @@ inline bool is_whole_source(expression const& value, source_list const& sources)
            sources[value.pieces.source(0)].shape == value.shape;
 }
 
-/// Whether two pieces take the same elements in the box that both have.
-inline bool reads_alike(piece const& a, piece const& b) {
-    auto const common = intersect(a.target_box(), b.target_box());
-    if (!common || a.source == zero_source)
-        return true;
-    bool const turns = a.order != b.order && element_count(*common) > 1;
-    if (a.source != b.source || b.joins.any() || turns)
-        return false;
-    for (std::size_t axis = 0; axis < common->ndim(); ++axis) {
-        std::size_t const of_a = a.order[axis], of_b = b.order[axis];
-        if (a.source_offset[of_a] - a.target_offset[axis] !=
-            b.source_offset[of_b] - b.target_offset[axis])
-            return false;
+/// Extents and distances in the source of the elements of a piece, in the order of the target and
+/// with as few loops as there can be.
+inline std::vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_vector const& from) {
+    index_vector const steps = p.order.apply(
+        factor_strides(row_major_strides(from), p.order.undo(p.extent), p.joins.source));
+    std::vector<std::pair<index_t, index_t>> loops;
+    for (std::size_t k = p.extent.size(); k-- > 0;) {
+        if (p.extent[k] == 1)
+            continue;
+        if (!loops.empty() && loops.back().second * loops.back().first == steps[k])
+            loops.back().first *= p.extent[k];
+        else
+            loops.emplace_back(p.extent[k], steps[k]);
     }
-    return true;
+    return loops;
+}
+
+/// Whether two pieces take the same elements of a source of shape `from` in the box that both have.
+inline bool reads_alike(piece const& a, piece const& b, index_vector const& from) {
+    auto const common = intersect(a.target_box(), b.target_box());
+    if (!common)
+        return true;
+    if (a.target_box() == *common && b.target_box() == *common)
+        return linear_offset(a.source_offset, row_major_strides(from)) ==
+                   linear_offset(b.source_offset, row_major_strides(from)) &&
+               loops_of(a, from) == loops_of(b, from);
+    bool is_alike = true;
+    cut_to_target(a, *common, [&](piece const& of_a) {
+        cut_to_target(b, of_a.target_box(), [&](piece const& of_b) {
+            is_alike = is_alike && reads_alike(of_a, of_b, from);
+        });
+    });
+    return is_alike;
 }
 
 /// Whether a tensor has the elements that are expected, perhaps in another data type.
-inline bool is_made_as(expression const& expected, expression const& made) {
+inline bool is_made_as(expression const& expected, expression const& made,
+                       source_list const& sources) {
     if (expected.shape != made.shape)
         return false;
     if (expected.pieces == made.pieces)
         return true;
     for (std::size_t i = 0; i < expected.pieces.size(); ++i)
-        for (std::size_t k = 0; k < made.pieces.size(); ++k)
-            if (!reads_alike(expected.pieces[i], made.pieces[k]))
+        for (std::size_t k = 0; k < made.pieces.size(); ++k) {
+            if (expected.pieces.source(i) == zero_source ||
+                !intersect(expected.pieces.target_box(i), made.pieces.target_box(k)))
+                continue;
+            if (expected.pieces.source(i) != made.pieces.source(k) ||
+                !reads_alike(expected.pieces[i], made.pieces[k],
+                             sources[made.pieces.source(k)].shape))
                 return false;
+        }
     return true;
+}
+
+/// The form with which scales of some shape go with a tensor, if they have axes of extent 1 more or
+/// less than the form says; nullopt if they differ otherwise.
+inline std::optional<block_form> with_axes_of(block_form form, index_vector const& shape,
+                                              index_vector const& scales) {
+    std::size_t used = 0;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        block_form const one{{form.block[axis]}, {std::max(form.count_of(axis), index_t{1})}};
+        index_t const wanted = scale_counts({shape[axis]}, one)[0];
+        if (form.count.empty())
+            form.count = index_vector::filled(shape.size(), 1);
+        bool const is_there = used < scales.size() && scales[used] == wanted;
+        if (!is_there && wanted != 1)
+            return std::nullopt;
+        used += is_there;
+        form.count[axis] = is_there ? one.count[0] : 0;
+    }
+    return used == scales.size() ? std::optional(form) : std::nullopt;
 }
 
 /// `carry_scales` at work.
@@ -167,13 +215,16 @@ private:
         try {
             compare(output, *scales, rule, ids);
         } catch (error const& problem) {
-            if (problem.code() != errc::unsupported)
-                return add(output, problem.code(),
-                           words("'", output.key, "' cannot keep its scales '", scales->key,
-                                 "': ", problem.what()));
-            if (!has_all(*scales, rule, ids))
+            bool const are_several = problem.code() == errc::overlap;
+            if (!has_all(*scales, rule, ids) &&
+                (are_several || problem.code() == errc::unsupported))
                 return refuse_missing(output, rule, scaled, is_whole);
-            relate_by_shape(output, *scales, rule);
+            if (are_several && scales_in_order(output, rule) == sources_in_order(scales->value))
+                return relate_by_shape(output, *scales, rule);
+            bool const is_order = are_several || problem.code() == errc::unsupported;
+            add(output, is_order ? errc::bad_layout : problem.code(),
+                words("'", output.key, "' cannot keep its scales '", scales->key,
+                      "': ", are_several ? "these are in another order" : problem.what()));
         }
     }
 
@@ -212,10 +263,8 @@ private:
     /// How to let scales follow the tensor that a statement makes.
     static std::string advice(std::string const& made, scale_rule const& rule,
                               std::string const& tensor, std::string const& scales) {
-        std::size_t const dot = std::min(tensor.rfind('.'), tensor.size());
-        std::size_t const begin = scales.starts_with(tensor.substr(0, dot)) ? dot : 0;
         auto const own = with_ending(made, rule.tensor, rule.scales);
-        return words("; write  scales=\"*", tensor.substr(begin), " => *", scales.substr(begin),
+        return words("; write  scales=\"", names_as_pattern(tensor, scales),
                      "\"  in the statement that makes '", made, "', or make ",
                      own ? "'" + *own + "'" : std::string("its scales"), " in another statement");
     }
@@ -272,17 +321,39 @@ private:
         };
         auto const known =
             std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
-        expression const expected = block_scales(output.value, scales_of(*known, rule)->form,
-                                                 source_of(*known).dtype, source_of);
-        if (!is_made_as(expected, scales.value))
-            fail(errc::bad_layout, "these are ", index_vector(scales.value.shape),
-                 ", or in another order; they have to be ", index_vector(expected.shape), " of '",
+        made_scales const expected = scales_and_form(output.value, scales_of(*known, rule)->form,
+                                                     source_of(*known).dtype, source_of);
+        index_vector const shape(scales.value.shape);
+        auto form = with_axes_of(expected.form, output.value.shape, shape);
+        if (!form || !is_made_as(reshape(expected.scales, shape), scales.value, program_.sources()))
+            fail(errc::bad_layout, "these are ", shape, ", or in another order; they have to be ",
+                 index_vector(expected.scales.shape), " of '",
                  key_of(scales_of(*known, rule)->scales), "' as the elements are");
-        for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
-            if (key_id const id = output.value.pieces.source(i); id != zero_source) {
-                block_form form = permuted(scales_of(id, rule)->form, output.value.pieces[i].order);
-                return relate(output.key, scales.key, std::move(form));
-            }
+        relate(output.key, scales.key, std::move(*form));
+    }
+
+    /// The tensors of the source that an output has elements of, each once, as they follow along
+    /// its axes.
+    static numbers sources_in_order(expression const& value) {
+        std::vector<std::pair<index_vector, key_id>> places;
+        for (std::size_t i = 0; i < value.pieces.size(); ++i)
+            if (value.pieces.source(i) != zero_source)
+                places.emplace_back(value.pieces.target_box(i).offset, value.pieces.source(i));
+        std::ranges::sort(places);
+        numbers ids;
+        for (auto const& [place, id] : places)
+            if (std::ranges::find(ids, id) == ids.end())
+                ids.push_back(id);
+        return ids;
+    }
+
+    /// The same of the scales that belong to them.
+    numbers scales_in_order(mapping_output const& output, scale_rule const& rule) const {
+        numbers ids = sources_in_order(output.value);
+        for (key_id& id : ids)
+            if (found_scales const* const one = scales_of(id, rule))
+                id = number_of(one->scales);
+        return ids;
     }
 
     bool has_all(mapping_output const& scales, scale_rule const& rule, numbers const& ids) const {
