@@ -13,10 +13,13 @@ with what test/data/formats/paddlenlp_parts.py needs).
 import json
 import pathlib
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tool/support"))
+
+import write_safetensors  # noqa: E402
 
 LAYOUT = {"mesh": [["dp", 2], ["tp", 3]], "rules": [
     {"match": "rows", "shard": {"tp": 0}}, {"match": "both", "shard": {"tp": 1, "dp": 0}},
@@ -74,21 +77,12 @@ def content(key, tensors=TENSORS):
 
 
 def write_source(path, tensors=TENSORS):
-    header, data = {}, b""
-    for key, (dtype, shape) in tensors.items():
-        begin, data = len(data), data + content(key, tensors)
-        header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, len(data)]}
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    write_safetensors.write(path, {key: (*tensors[key], content(key, tensors)) for key in tensors})
 
 
 def read_safetensors(path):
     """Bytes and shape of each key, without a library."""
-    data = path.read_bytes()
-    length, = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + length])
-    header.pop("__metadata__", None)
-    return {key: (data[8 + length:][slice(*one["data_offsets"])], one["shape"]) for key, one in header.items()}
+    return {key: (data, shape) for key, (_, shape, data) in write_safetensors.read(path).items()}
 
 
 def compare(what, found, lacking=(), tensors=TENSORS):

@@ -22,7 +22,12 @@ import subprocess
 import sys
 import tempfile
 
-DATA = pathlib.Path(__file__).resolve().parents[1] / "data/formats"
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "tool/support"))
+
+import write_safetensors  # noqa: E402
+
+DATA = TESTS / "data/formats"
 TENSORS = {"layers.0.w": ("F32", [5, 6]), "layers.1.w": ("F32", [5, 6]), "bias": ("U8", [11]), "scalar": ("F64", []),
            "empty": ("I32", [0]), "long": ("I16", [300])}
 STATES = {"w": ("F32", [3, 4]), "w.w_0": ("F32", [3, 4]), "w.moment1_0": ("F32", [3, 4]), "b": ("F32", [2])}
@@ -43,21 +48,9 @@ def count_of(shape):
 
 
 def write_source(path, tensors):
-    header, data = {}, b""
-    for key, (dtype, shape) in tensors.items():
-        size = WIDTHS[dtype] * count_of(shape)
-        header[key] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + size]}
-        data += bytes((7 * i + len(key)) % 120 for i in range(size))
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
-def contents(path):
-    data = path.read_bytes()
-    length, = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + length])
-    header.pop("__metadata__", None)
-    return {key: (one["dtype"], one["shape"], data[8 + length:][slice(*one["data_offsets"])]) for key, one in header.items()}
+    write_safetensors.write(path, {
+        key: (dtype, shape, bytes((7 * i + len(key)) % 120 for i in range(WIDTHS[dtype] * count_of(shape))))
+        for key, (dtype, shape) in tensors.items()})
 
 
 # Each gives what else a file could say: a text for messages, and its bytes.
@@ -216,7 +209,7 @@ class Trial:
         self.tool, self.name, self.source = tool, name, source
         self.files = sorted(path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
         assert self.convert() == 0, f"{name} is not read"
-        self.expected = contents(self.target)
+        self.expected = write_safetensors.read(self.target)
 
     @property
     def target(self):
@@ -235,7 +228,7 @@ class Trial:
         points += 1
         code = self.convert()
         what = f"{self.name}: {file.name}: {point}"
-        if code == 0 and contents(self.target) != self.expected:
+        if code == 0 and write_safetensors.read(self.target) != self.expected:
             problems += 1
             print(f"FAILED: {what}: other tensors are accepted")
         elif code != 0 and (code != 3 or self.source.name not in self.text):

@@ -145,6 +145,22 @@ warns "'adapter_model.safetensors' may have tensors of its own, and is not read"
 equal "$formats/gguf/split/model-00002-of-00002.gguf" "$formats/gguf/split"
 cp -r "$formats/gguf/split" gguf
 chmod -R u+w gguf
+# Parts may repeat what the header of the first one has.
+python3 - gguf <<'PYTHON'
+import struct, sys
+
+first, second = (open(f"{sys.argv[1]}/model-0000{i}-of-00002.gguf", "rb").read() for i in (1, 2))
+key = b"general.architecture"
+value = struct.pack("<Q", len(key)) + key
+assert value in first and value not in second
+place = first.index(value) + len(value)
+value += first[place:place + 12 + struct.unpack_from("<Q", first, place + 4)[0]]
+value += struct.pack("<Q", 7) + b"split.x" + struct.pack("<IQ", 8, -(len(value) + 27) % 32) + bytes(-(len(value) + 27) % 32)
+count, = struct.unpack_from("<Q", second, 16)
+open(f"{sys.argv[1]}/model-00002-of-00002.gguf", "wb").write(second[:16] + struct.pack("<Q", count + 2) + value + second[24:])
+PYTHON
+equal gguf "$formats/gguf/split"
+cp "$formats/gguf/split/model-00002-of-00002.gguf" gguf
 mv gguf/model-00001-of-00002.gguf first.gguf
 refuses 3 "^gguf/model-00002-of-00002.gguf: is one of 2 files, and gguf/model-00001-of-00002.gguf is not there$" \
     inspect gguf/model-00002-of-00002.gguf

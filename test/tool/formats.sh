@@ -258,6 +258,77 @@ find unfinished_zero -name fp32.pt -delete
 refuses 3 "^unfinished_zero: zero has no PARAMETER/fp32.pt" inspect unfinished_zero
 rm -r unfinished_zero/zero
 refuses 3 "^unfinished_zero: this is a checkpoint of DeepSpeed for its own ranks, .* ds_to_universal.py" inspect unfinished_zero
+# The states of the model list the parameters and their shapes; a file of them is named once.
+zero=$formats/deepspeed/ds-0.19/zero_1
+succeeds 1 inspect "$zero"
+[ "$(grep -c "mp_rank_00_model_states.pt" errors)" = 1 ] || { report "a file that is not read is named twice" && cat errors; }
+# changed NAME: a copy of the checkpoint, in which the script on standard input changes files.
+changed() {
+    cp -r "$zero" "$1"
+    chmod -R u+w "$1"
+    (cd "$1" && python3 -)
+}
+changed extra <<'PYTHON'
+import shutil
+shutil.copytree("zero/1.bias", "zero/9.bias")
+PYTHON
+refuses 3 "^extra/zero/9.bias: has a parameter that mp_rank_00_model_states.pt does not list; is it of another save\?" convert extra out/x
+changed turned <<'PYTHON'
+name = "mp_rank_00_model_states.pt"
+data = open(name, "rb").read()
+place = data.index(b"0.weight", data.index(b"param_shapes"))  # [6, 4]
+assert data.count(b"K\6K\4\x86", place) == 1
+open(name, "wb").write(data[:place] + data[place:].replace(b"K\6K\4\x86", b"K\4K\6\x86"))
+PYTHON
+refuses 3 "^turned/zero/0.weight/fp32.pt: the parameter has the shape \[6, 4\], and \[4, 6\] in mp_rank_00_model_states.pt; was ds_to_universal" \
+    convert turned out/x
+# Of two tensor-parallel ranks each lists its half of the rows; rows that fill up a vocabulary are taken away.
+for rows in 3 4; do
+    changed halves$rows <<PYTHON
+import shutil
+name = "mp_rank_00_model_states.pt"
+data = open(name, "rb").read()
+place = data.index(b"0.weight", data.index(b"param_shapes"))
+data = data[:place] + data[place:].replace(b"K\6K\4\x86", bytes([75, $rows]) + b"K\4\x86")
+for rank in range(2):
+    open(f"mp_rank_0{rank}_model_states.pt", "wb").write(data)
+PYTHON
+done
+succeeds 1 convert halves3 of_halves
+succeeds 1 diff of_halves "$zero" --data
+refuses 3 "^halves4/zero/0.weight/fp32.pt: the parameter has the shape \[6, 4\], and \[4, 4\] on each rank in" convert halves4 out/x
+
+# Members of a .pt may be deflated, as where it was packed again; a program of TorchScript is named as what it is.
+python3 - "$formats/torch/torch-2.15" <<'PYTHON'
+import os, shutil, sys, zipfile
+
+
+def packed(source, target):
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for i, name in enumerate(old.namelist()):
+            new.writestr(name, old.read(name), zipfile.ZIP_STORED if i % 3 == 2 else None)
+
+
+for name in "nested.pt", "views.pt":
+    packed(os.path.join(sys.argv[1], name), name)
+shutil.copytree(os.path.join(sys.argv[1], "bin"), "packed_bin", copy_function=lambda source, target:
+                (packed if source.endswith(".bin") else shutil.copyfile)(source, target))
+with zipfile.ZipFile("script.pt", "w") as archive:
+    for name in "data.pkl", "constants.pkl", "code/__torch__.py":
+        archive.writestr("script/" + name, b"\x80\2N.")
+with zipfile.ZipFile("bzip.pt", "w", zipfile.ZIP_BZIP2) as archive:
+    archive.writestr("bzip/data.pkl", b"\x80\2N.")
+PYTHON
+for name in nested.pt views.pt bin; do
+    packed=$([ $name = bin ] && echo packed_bin || echo $name)
+    succeeds 1 diff "$packed" "$formats/torch/torch-2.15/$name" --data
+    succeeds 3 convert "$packed" unpacked --to torch_dcp
+    succeeds 1 diff unpacked "$formats/torch/torch-2.15/$name" --data
+    rm -r unpacked
+done
+refuses 3 "^script.pt: is an archive of TorchScript, .* torch.jit.load, and save its state_dict" inspect script.pt
+refuses 3 "^bzip.pt: byte .*'bzip/data.pkl' is compressed by method 12, and stored and deflated ones are read$" inspect bzip.pt
+
 cp -r "$formats/torch/torch-2.15/bin" unfinished_bin
 rm unfinished_bin/*.index.json
 refuses 3 "^unfinished_bin: pytorch_model.bin.index.json is missing, .* 'pytorch_model-00001-of-" inspect unfinished_bin

@@ -356,6 +356,20 @@ for name, at, change in ("more", 24, -4), ("less", 24, 4), ("huge", 24, 1 << 31)
 npz("short.npz", {"w": npy("'<f4'", "(3,)", w_bytes)}, zipfile.ZIP_DEFLATED)
 open("flipped.npz", "wb").write(whole[:40000] + bytes([whole[40000] ^ 4]) + whole[40001:])
 
+# More axes than are read, values within themselves and deep ones, and keys that are no texts.
+npz("nine.npz", {"w": members["w"], "nine": npy("'<f4'", (1,) * 9, bytes(4))})
+npz("bytes.npz", {"w": members["w"], "x": npy("'<f4'", (1 << 61,), bytes(4))})
+endless, deep, table = {"lr": 0.5}, [], {"w": w}
+endless["self"] = endless
+for _ in range(100):
+    deep, table = [deep], {"d": table}
+save("endless.pt", {"w": w, "endless": endless, "list": [endless]})
+save("deep.pt", {"w": w, "deep": deep, "one": [[1]]})
+save("tables.pt", {"t": table, "lr": 0.5})
+for protocol in 2, 4:
+    save(f"keys{protocol}.pt", {("a", 1): w, ("a", 2): 1, ("it's", '"', b"\xff\n"): 2, (): 3, (1.5, None, True): 4, b"x": 5, ((1,),): 6,
+                               frozenset([3]): 7, torch.FloatStorage: 8}, protocol)
+
 numbers = struct.pack("<6d", 0.5, -1, 2, 1e-3, 3, 7)
 npz("complex.npz", {"z": npy("'<c16'", "(3,)", numbers), "c": npy("'<c8'", "(3,)", struct.pack("<6f", *range(6))), "w": members["w"]})
 npz("halved.npz", {"z": npy("'<c8'", "(3,)", struct.pack("<6f", 0.5, -1, 2, 1e-3, 3, 7)),
@@ -448,6 +462,53 @@ refuses 3 "short.npz: w.npy: float32 \[3\] has 12 bytes, and 8 are there" conver
 refuses 3 "flipped.npz: a.npy: inflated, .* the file is damaged" convert flipped.npz out/x
 succeeds 1 convert flipped.npz beside_damage --only w
 succeeds 1 diff beside_damage plain.npz --data
+
+# A tensor of nine axes is one that cannot be read, and sizes beyond 64 bits are errors that name it.
+python3 - "$here/support" <<'PYTHON'
+import struct, sys
+
+sys.path.insert(0, sys.argv[1])
+import write_safetensors
+
+w = ("F32", [2], struct.pack("<2f", 1, 2))
+write_safetensors.write("nine.safetensors", {"w": w, "nine": ("F32", [1] * 9, bytes(4))})
+with open("bytes.gguf", "wb") as file:
+    file.write(b"GGUF" + struct.pack("<IQQQ", 3, 1, 0, 1) + b"x" + struct.pack("<IQIQ", 1, 1 << 61, 0, 0) + bytes(64))
+PYTHON
+for file in nine.npz nine.safetensors; do
+    succeeds 1 convert $file one_of_nine --only w --strict-warnings
+    succeeds 1 diff one_of_nine plain.npz --data
+    rm -r one_of_nine
+    succeeds 1 inspect $file
+    grep -q "^not read: tensor 'nine': it has 9 axes, and those of at most 8 are read$" output || { report "$file: nine axes are not listed" && cat output; }
+    refuses 3 "^$file: 'nine' cannot be read: it has 9 axes" convert $file out/x
+done
+for file in bytes.npz bytes.gguf; do
+    refuses 3 "^$file: .*'?x(.npy|'): .*2305843009213693952" inspect $file
+done
+
+# Values within themselves, and deep ones, are opaque; what is beside them is read.
+for file in endless deep; do
+    succeeds 1 convert $file.pt $file --to torch_dcp
+    succeeds 1 convert $file $file.npz --no-objects
+    succeeds 1 diff $file.npz plain.npz --data
+done
+succeeds 1 inspect endless.pt --json
+expects output "sorted(d['opaque'].items())" \
+    "[('endless.self', 'has a value that is within itself'), ('list.0.self', 'has a value that is within itself')]"
+succeeds 1 inspect deep.pt --json
+expects output "d['opaque'], d['objects']" "({'deep': 'has values within values, 101 of them, and those of more than 64 are not read'}, ['deep', 'one'])"
+succeeds 1 inspect tables.pt
+grep -q "^warning: tables.pt: 't.d.*' is no tensor, but holds some, which are not read" errors || { report "a deep tensor is not named" && cat errors; }
+
+# Keys that are no texts are written as Python writes them.
+for protocol in 2 4; do
+    succeeds 1 convert keys$protocol.pt keys$protocol.npz --no-objects
+    succeeds 1 inspect keys$protocol.npz --json
+    keys "[\"('a', 1)\"]"
+    succeeds 1 inspect keys$protocol.pt --json
+    expects output "d['objects'] == [repr(key) for key in (('a', 2), (\"it's\", '\"', b'\xff\n'), (), (1.5, None, True), b'x', ((1,),), frozenset([3]))] + ['torch.FloatStorage']" True
+done
 
 # Metadata of torch.distributed.checkpoint that are not understood.
 cp -r "$data/formats/dcp/torch-2.15/file_per_item" items

@@ -8,17 +8,15 @@ source "$(dirname "$0")/support/common.bash"
 needs_python
 
 cat >make.py <<'END'
-import json, struct, sys
+import struct, sys
+
+sys.path.insert(0, sys.argv[1])
+import write_safetensors
 
 def write(name, tensors):
-    """Writes a safetensors file: of each key a shape and its values in row-major order."""
-    header, data = {}, b""
-    for key, (shape, values) in sorted(tensors.items()):
-        begin, data = len(data), data + struct.pack(f"<{len(values)}f", *values)
-        header[key] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(data)]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    open(name, "wb").write(struct.pack("<Q", len(text)) + text + data)
+    """Of each key a shape and its values in row-major order."""
+    write_safetensors.write(name, {key: ("F32", shape, struct.pack(f"<{len(values)}f", *values))
+                                   for key, (shape, values) in sorted(tensors.items())})
 
 def cut(shape, axis, begin, end):
     """Rows or columns of the matrix whose values are their numbers."""
@@ -50,7 +48,7 @@ for tp in range(2):
     write(f"one{tp}.safetensors", {"data": part([4, 2], 0, 2 * tp, 2 * tp + 2)})
 write("expected_one.safetensors", {"model.decoder.0.qkv_proj.weight": ([4, 2], cut([4, 2], 0, 0, 4))})
 END
-python3 make.py
+python3 make.py "$here/support"
 
 rules='"rules": [{"match": "a.**", "shard": {"tp": 0}}, {"match": "b.**", "shard": {"tp": {"axis": 1, "split": [1, 2, 3]}}},
     {"match": "norm"}]'
@@ -68,6 +66,25 @@ gives() {
         succeeds 1 diff "$expected" whole --data
     done
 }
+
+# A parameter of ZeRO stage 3 that was not gathered is a warning, whatever its name.
+python3 - "$here/support" <<'PYTHON'
+import struct, sys
+
+sys.path.insert(0, sys.argv[1])
+import write_safetensors
+
+for rank in range(3):
+    write_safetensors.write(f"zero{rank}.safetensors", {"a.scale": ("F32", [0], b""), "norm": ("F32", [1], struct.pack("<f", 1))})
+PYTHON
+described zero 'zero{tp}.safetensors' '[["tp", 3]]' '"rules": [{"match": "**"}]'
+mkdir zero
+mv zero?.safetensors zero
+for command in "inspect zero/zero0.safetensors" "inspect zero --source-layout zero.json"; do
+    # shellcheck disable=SC2086 # words
+    succeeds 1 $command
+    grep -q "^warning: zero.*: 'a.scale' has no elements (shape \[0\]): ZeRO stage 3 leaves parameters so" errors || { report "$command: no warning" && cat errors; }
+done
 
 # Names in use: Llama, FSDP of verl, vLLM's sharded_state, DeepSpeed's and Megatron's mp_rank_XX.
 mkdir llama verl vllm deepspeed megatron

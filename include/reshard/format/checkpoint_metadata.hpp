@@ -168,6 +168,15 @@ inline index_t element_count_of(index_vector const& shape, auto&& what) {
     }
 }
 
+/// The number of bytes; an error names what `what()` says.
+inline std::uint64_t byte_count_of(index_vector const& shape, data_type dtype, auto&& what) {
+    try {
+        return static_cast<std::uint64_t>(byte_count(element_count(shape), dtype));
+    } catch (error const& thrown) {
+        fail(errc::corrupt_file, what(), thrown.what());
+    }
+}
+
 RESHARD_DECL void sort_by_key(std::vector<checkpoint_tensor>& tensors);
 
 } // namespace detail

@@ -54,6 +54,11 @@ struct opened_checkpoint {
 RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string> const& only,
                               std::vector<std::string> const& without);
 
+/// Why a tensor of more than `max_ndim` axes is not read.
+inline std::string why_too_many_axes(std::size_t axes) {
+    return words("it has ", axes, " axes, and those of at most ", max_ndim, " are read");
+}
+
 /// What an error says behind what it names, "tensor 'w'" for one, or all of it.
 RESHARD_DECL std::string text_behind(std::string_view text, std::string_view what);
 
@@ -65,6 +70,10 @@ public:
                                std::filesystem::path path);
 
     file_store const& files() const { return *files_; }
+
+    /// Files are archives of which members are deflated: tensors may be behind their ends, as
+    /// `files_with_inflated` show them.
+    RESHARD_DECL void show_inflated();
 
     /// The next tensors are in that file.
     RESHARD_DECL void begin_file(std::filesystem::path const& path);
@@ -90,6 +99,9 @@ public:
 
     /// Adds a tensor of the last file that cannot be read, and why.
     RESHARD_DECL void add_unread(std::string key, index_vector const& shape, std::string reason);
+
+    /// True for a key that was added.
+    bool has(std::string const& key) const { return keys_.contains(key); }
 
     /// What `read()` finds of a tensor of the last file; nothing where it cannot be read, which is
     /// noted.
@@ -129,6 +141,7 @@ private:
     checkpoint_shard& add_shard(checkpoint_tensor& tensor, file_tensor const& place);
 
     std::shared_ptr<file_store const> files_;
+    bool shows_inflated_ = false;
     checkpoint_metadata result_;
     std::map<std::string, holder_t> keys_;      ///< and their files
     std::map<std::string, std::size_t> parted_; ///< the places of tensors that were added in parts

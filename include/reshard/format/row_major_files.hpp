@@ -62,6 +62,7 @@ struct shown_file {
     std::vector<shown_shard> shards; ///< each begins where the one before it ends
     std::uint64_t bytes = 0;         ///< of all of them
     shard_finder find;
+    std::shared_ptr<file_store const> below{}; ///< has the file; nothing: that of all has it
 };
 
 /// Some files of a store, shown with their shards alone; others are as they are there.
@@ -78,6 +79,9 @@ public:
     RESHARD_DECL kind find(std::filesystem::path const& path) const override;
     RESHARD_DECL std::vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const override;
+
+    /// Shows what another one shows, too.
+    RESHARD_DECL void add(row_major_files const& other);
 
     /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
@@ -102,6 +106,10 @@ public:
 private:
     row_major_files const* next() const {
         return dynamic_cast<row_major_files const*>(below_.get());
+    }
+
+    file_store const& below(shown_file const& shown) const {
+        return shown.below ? *shown.below : *below_;
     }
 
     std::shared_ptr<file_store const> below_;

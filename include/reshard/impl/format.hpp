@@ -21,6 +21,7 @@
 #include <reshard/format/impl/format_limits.ipp>
 #include <reshard/format/impl/found_files.ipp>
 #include <reshard/format/impl/fused_text.ipp>
+#include <reshard/format/impl/hf_index.ipp>
 #include <reshard/format/impl/json_document.ipp>
 #include <reshard/format/impl/layout_file.ipp>
 #include <reshard/format/impl/layout_rules.ipp>
@@ -57,6 +58,7 @@
 #include <reshard/format/paddle/impl/unified.ipp>
 #include <reshard/format/paddle/impl/unified_plan.ipp>
 #include <reshard/format/pickle/impl/encoded_bytes.ipp>
+#include <reshard/format/pickle/impl/named_values.ipp>
 #include <reshard/format/pickle/impl/pickle.ipp>
 #include <reshard/format/pickle/impl/pickle_copy.ipp>
 #include <reshard/format/pickle/impl/pickle_reader.ipp>

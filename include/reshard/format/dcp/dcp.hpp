@@ -43,8 +43,9 @@ private:
     RESHARD_DECL file_tensor tensor(file_store::file const& opened, std::size_t number) const;
 };
 
-/// The checkpoint of that `.metadata`. Of the files beside it only their lengths are looked at;
-/// where the elements of a shard are in its item is read with it.
+/// The checkpoint of that `.metadata`. Of the files beside it the values that are no tensors are
+/// looked through, for those that are opaque; where the elements of a shard are in its item is read
+/// with it.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves, or ask for bytes
 ///         that a file does not have; errc::missing_file for a file that is not there;

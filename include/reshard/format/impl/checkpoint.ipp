@@ -12,6 +12,7 @@
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
+#include <reshard/format/impl/opening_warnings.ipp>
 #include <reshard/format/impl/quantisation.ipp>
 #include <reshard/format/impl/rank_files.ipp>
 #include <reshard/format/impl/seen_formats.ipp>
@@ -199,120 +200,6 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
     return {checkpoint_kind::file, {path}};
 }
 
-RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened) {
-    std::set<std::string> names{std::string(save_record_name), std::string(hf_index_name)};
-    for (checkpoint_file const& file : opened.files)
-        names.insert(file.path.filename().string());
-    names.insert(opened.indexes.begin(), opened.indexes.end());
-    return names;
-}
-
-/// Files of a directory that another library has saved to, beside its checkpoint, which may hold
-/// tensors of their own: the state of an optimizer, another form of the same model.
-inline std::vector<std::string> other_tensors(file_store const& files,
-                                              checkpoint_metadata const& found) {
-    if (!found.save.empty() || files.find(found.path) != file_store::kind::directory)
-        return {};
-    std::set<std::string> known = names_in(found);
-    known.insert(found.unread.begin(), found.unread.end());
-    auto const older = older_files(files, found.path);
-    known.insert(older.begin(), older.end());
-    std::vector<std::string> others;
-    for (std::filesystem::path const& path : files.list(found.path))
-        if (std::string const name = path.filename().string();
-            !known.contains(name) && may_hold_tensors(name) && !name.ends_with(".json") &&
-            files.find(path) == file_store::kind::file)
-            others.push_back("'" + name + "'");
-    return others;
-}
-
-/// That values hold tensors which are not found by name; nothing where none does.
-inline std::string tensors_within(checkpoint_metadata const& found) {
-    std::vector<std::string> keys;
-    for (checkpoint_object const& object : found.objects)
-        if (object.holds_tensors)
-            keys.push_back("'" + object.key + "'");
-    if (keys.empty())
-        return {};
-    return found.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
-           (keys.size() == 1 ? " is no tensor, but holds" : " are no tensors, but hold") +
-           " some, which are not read: they are neither converted nor compared";
-}
-
-/// That parameters are without elements, as ZeRO stage 3 leaves them where they were not gathered;
-/// nothing where none is.
-///
-/// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
-inline std::string placeholders(checkpoint_metadata const& found) {
-    constexpr std::string_view formats[] = {"torch_save", "safetensors", "huggingface"};
-    if (std::ranges::find(formats, found.format) == std::end(formats))
-        return {};
-    std::vector<std::string> keys;
-    for (checkpoint_tensor const& tensor : found.tensors)
-        if (tensor.shape.size() == 1 && tensor.shape[0] == 0 &&
-            (tensor.key.ends_with("weight") || tensor.key.ends_with("bias")))
-            keys.push_back("'" + tensor.key + "'");
-    if (keys.empty())
-        return {};
-    return found.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
-           (keys.size() == 1 ? " has" : " have") +
-           " no elements (shape [0]), as ZeRO stage 3 leaves parameters that were not gathered; "
-           "save "
-           "with stage3_gather_16bit_weights_on_model_save, or convert the whole checkpoint "
-           "by zero_to_fp32.py or ds_to_universal.py of DeepSpeed";
-}
-
-/// The first few keys, and how many more there are.
-inline std::string some_keys(std::vector<std::string> const& keys) {
-    constexpr std::size_t most = 4;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(most, keys.size()); ++i)
-        text += (i == 0 ? "'" : ", '") + keys[i] + "'";
-    return keys.size() > most ? text + " and " + std::to_string(keys.size() - most) + " more"
-                              : text;
-}
-
-/// Says which entries cannot be read, and why: one text for each reason.
-inline void warn_of_entries(checkpoint_metadata& found) {
-    std::map<std::string, std::vector<std::string>> tensors, values;
-    for (auto const& [key, reason] : found.unread_tensors)
-        tensors[reason].push_back(key);
-    for (checkpoint_object const& object : found.objects)
-        if (!object.opaque.empty())
-            values[object.opaque].push_back(object.key);
-    std::string const path = found.path.string() + ": ";
-    for (auto const& [reason, keys] : tensors)
-        found.warnings.push_back(path + some_keys(keys) +
-                                 (keys.size() == 1 ? " is a tensor" : " are tensors") +
-                                 " that cannot be read, and only what wants " +
-                                 (keys.size() == 1 ? "it" : "them") + " is refused: " + reason);
-    for (auto const& [reason, keys] : values)
-        found.warnings.push_back(
-            path + some_keys(keys) +
-            (keys.size() == 1 ? " is left out: it " : " are left out: each of them ") + reason);
-}
-
-/// Says what is left out when the tensors are read, so that it is not lost unseen.
-inline opened_checkpoint with_warnings(opened_checkpoint opened) {
-    checkpoint_metadata& found = opened.metadata;
-    for (std::string text :
-         {opened_part(*opened.files, found), tensors_within(found), placeholders(found)})
-        if (!text.empty())
-            found.warnings.push_back(std::move(text));
-    if (auto const others = other_tensors(*opened.files, found); !others.empty())
-        found.warnings.push_back(found.path.string() + ": " +
-                                 first_and_more(others.front(), others.size()) +
-                                 (others.size() == 1 ? " may have tensors of its own, and is"
-                                                     : " may have tensors of their own, and are") +
-                                 " not read: this is the checkpoint of the format " + found.format);
-    if (!found.unread.empty())
-        found.warnings.push_back(found.path.string() + ": " +
-                                 first_and_more(found.unread.front(), found.unread.size()) + " " +
-                                 found.unread_reason);
-    warn_of_entries(found);
-    return opened;
-}
-
 /// Refuses a path that has no file by which the format is known that was asked for; it names the
 /// file, and what is there.
 ///
@@ -369,14 +256,14 @@ RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const>
     return std::move(*opened);
 }
 
-/// What is selected of a checkpoint, with the warnings that belong to it.
+/// What is selected of a checkpoint.
 inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
                                        std::filesystem::path const& path,
                                        safetensors_options const& options) {
     opened_checkpoint opened = open_unselected(std::move(files), path, options);
     select_keys(opened, options.only, options.without);
     check_parts(opened);
-    return with_warnings(std::move(opened));
+    return opened;
 }
 
 RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
@@ -385,6 +272,7 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
     opened_checkpoint opened = options.source_layout.empty()
                                    ? open_selected(std::move(files), path, options)
                                    : open_rank_files(std::move(files), path, options);
+    add_warnings(opened);
     opened.metadata.quantised = read_quantisation(*opened.files, opened.metadata);
     return opened;
 }

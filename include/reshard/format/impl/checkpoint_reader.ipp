@@ -57,9 +57,7 @@ public:
     std::uint64_t chunk_bytes() const { return reader_ ? reader_->chunk_bytes() : 0; }
 
     /// Those of the next tensor.
-    digest_list next(file_shard const& shard) {
-        return reader_ ? reader_->next(shard.end - shard.begin) : digest_list();
-    }
+    digest_list next(std::uint64_t bytes) { return reader_ ? reader_->next(bytes) : digest_list(); }
 
     void check_end() const {
         if (reader_)
@@ -162,11 +160,9 @@ public:
                 entry.name = key_in_part(part, entry.name);
             else if (keeps_weights_ && is_read)
                 note_weight(entry);
-            file_shard shard =
-                whole_file_shard(std::move(entry), header.data_offset, digests.file());
-            digest_list of_shard = digests.next(shard);
+            digest_list of_shard = digests.next(entry.end - entry.begin);
             if (is_read)
-                tensors_.add_whole(last_file(), std::move(shard), std::move(of_shard));
+                add_whole(std::move(entry), header.data_offset, std::move(of_shard));
         }
         digests.check_end();
     }
@@ -176,7 +172,7 @@ public:
         file_digests digests(header, last_name());
         tensors_.begin_file(header.tensors.size());
         for (file_shard& shard : sharded_contents(header, last_name())) {
-            digest_list of_shard = digests.next(shard);
+            digest_list of_shard = digests.next(shard.end - shard.begin);
             tensors_.add(last_file(), std::move(shard), std::move(of_shard));
         }
         digests.check_end();
@@ -248,6 +244,7 @@ public:
     checkpoint_metadata take(std::string_view format) {
         result_.format = format;
         result_.tensors = tensors_.take();
+        result_.unread_tensors = tensors_.take_unread();
         add_aliases(result_, aliases_);
         return std::move(result_);
     }
@@ -256,6 +253,15 @@ public:
     bool is_strict() const { return options_.mode == safetensors_mode::strict; }
 
 private:
+    void add_whole(safetensors_entry entry, std::uint64_t data_offset, digest_list digests) {
+        if (std::size_t const axes = entry.shape.size(); axes > max_ndim)
+            tensors_.add_unread(last_file(), std::move(entry.name), why_too_many_axes(axes));
+        else
+            tensors_.add_whole(last_file(),
+                               whole_file_shard(std::move(entry), data_offset, last_name()),
+                               std::move(digests));
+    }
+
     holder_t last_file() const { return static_cast<holder_t>(result_.files.size() - 1); }
     std::string last_name() const { return result_.files.back().path.string(); }
 

@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/other_names.hpp>
+#include <reshard/format/zip/stored_zip.hpp>
 #include <reshard/layout/key_pattern.hpp>
 
 #include <algorithm>
@@ -118,6 +119,11 @@ RESHARD_DECL whole_tensors::whole_tensors(std::shared_ptr<file_store const> file
     : files_(std::move(files)) {
     result_.format = format;
     result_.path = std::move(path);
+}
+
+RESHARD_DECL void whole_tensors::show_inflated() {
+    if (!std::exchange(shows_inflated_, true))
+        files_ = std::make_shared<files_with_inflated const>(std::move(files_));
 }
 
 RESHARD_DECL void whole_tensors::begin_file(std::filesystem::path const& path) {

@@ -43,7 +43,7 @@ public:
     void add(rank_file const& file, safetensors_options const& options) {
         opened_checkpoint opened = open_unselected(files_, file.path, options);
         checkpoint_metadata& found = opened.metadata;
-        files_ = opened.files;
+        show(opened.files);
         if (!file.key.empty())
             rename_only(found, file);
         auto const offset = static_cast<holder_t>(result_.files.size());
@@ -71,7 +71,7 @@ public:
         for (auto& [key, tensor] : unread_)
             result_.tensors.push_back(std::move(tensor));
         sort_by_key(result_.tensors);
-        opened_checkpoint opened{std::move(result_), files_, reader()};
+        opened_checkpoint opened{std::move(result_), store(), reader()};
         select_keys(opened, options.only, options.without);
         place_all(opened.metadata);
         for (auto const& [alias, files] : aliases_)
@@ -81,6 +81,19 @@ public:
     }
 
 private:
+    /// The store that has the files of all ranks, as they are shown.
+    std::shared_ptr<file_store const> store() const { return shown_ ? shown_ : files_; }
+
+    /// Has the next file in that store, too.
+    void show(std::shared_ptr<file_store const> const& next) {
+        if (next == files_)
+            return;
+        if (!shown_)
+            shown_ = std::make_shared<row_major_files>(
+                files_, std::map<std::filesystem::path, shown_file>());
+        shown_->add(dynamic_cast<row_major_files const&>(*next)); // of a file, not a directory
+    }
+
     static void rename_only(checkpoint_metadata& found, rank_file const& file) {
         if (found.tensors.size() != 1)
             fail(errc::corrupt_file, file.path.string(), ": has ",
@@ -191,7 +204,7 @@ private:
             if (unread_.contains(tensor.key))
                 continue;
             tensor = placer.placed(tensors_.at(tensor.key), *row++);
-            check_replicas(*files_, opened, tensor, advice_for(placer, tensor.key));
+            check_replicas(*store(), opened, tensor, advice_for(placer, tensor.key));
         }
     }
 
@@ -212,6 +225,8 @@ private:
     }
 
     std::shared_ptr<file_store const> files_;
+    std::shared_ptr<row_major_files>
+        shown_; ///< what is shown of them; nothing if all are as they are
     layout_rules const& rules_;
     checkpoint_metadata result_;
     std::map<std::string, rank_tensors> tensors_;

@@ -201,7 +201,15 @@ row_major_files::open(std::filesystem::path const& path) const {
     auto const known = files_.find(path);
     if (known == files_.end())
         return below_->open(path);
-    return std::make_unique<row_major_file>(below_->open(path), known->second);
+    return std::make_unique<row_major_file>(below(known->second).open(path), known->second);
+}
+
+RESHARD_DECL void row_major_files::add(row_major_files const& other) {
+    for (auto const& [path, shown] : other.files_) {
+        shown_file& added = files_.insert_or_assign(path, shown).first->second;
+        if (!added.below && other.below_ != below_)
+            added.below = other.below_;
+    }
 }
 
 RESHARD_DECL void row_major_files::check_empty_shards() const {
@@ -211,13 +219,16 @@ RESHARD_DECL void row_major_files::check_empty_shards() const {
             if (element_count(index_vector(shown.shards[i].shape)) > 0)
                 continue;
             if (!opened)
-                opened = below_->open(path);
+                opened = below(shown).open(path);
             shown.find(*opened, shown.shards[i], i);
         }
     }
 }
 
 RESHARD_DECL std::shared_ptr<file_store const> const& row_major_files::lowest() const {
+    for (auto const& [path, shown] : files_)
+        if (shown.below) // it has other bytes than the others' has
+            return shown.below;
     return next() ? next()->lowest() : below_;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,10 +39,18 @@ public:
 
     /// Adds a tensor that must not stand in another file.
     void add_whole(holder_t file, file_shard shard, digest_list digests) {
-        if (std::uint32_t const number = number_of(shard.key); number < tensors_.size())
-            refuse(shard.key, tensors_[number].shards.front().file, file,
-                   "it is in both, and no metadata says that these are shards");
+        check_new(file, shard.key);
         append(file, std::move(shard), std::move(digests));
+    }
+
+    /// Adds a tensor that cannot be read, and must not be in another file.
+    void add_unread(holder_t file, std::string key, std::string reason) {
+        check_new(file, key);
+        checkpoint_tensor& tensor = tensors_.emplace_back();
+        tensor.key = key;
+        tensor.dtype = data_type::u8;
+        stated_by_.push_back(file);
+        unread_.emplace(std::move(key), std::pair(file, std::move(reason)));
     }
 
     /// Adds a shard of a tensor.
@@ -56,6 +65,14 @@ public:
         else if (stated_by_[number] == nobody)
             grow(tensor.shape, shard.region);
         tensor.shards.push_back(stored(file, shard, std::move(digests)));
+    }
+
+    /// Why tensors cannot be read, by key.
+    std::map<std::string, std::string> take_unread() {
+        std::map<std::string, std::string> reasons;
+        for (auto& [key, where] : unread_)
+            reasons.emplace(key, std::move(where.second));
+        return reasons;
     }
 
     /// The tensors, sorted by key.
@@ -84,6 +101,17 @@ private:
                              std::string const& text) const {
         fail(errc::corrupt_file, path(second), " and ", path(first), ": tensor '", key,
              "': ", text);
+    }
+
+    holder_t first_file(checkpoint_tensor const& tensor) const {
+        auto const unread = unread_.find(tensor.key);
+        return unread == unread_.end() ? tensor.shards.front().file : unread->second.first;
+    }
+
+    void check_new(holder_t file, std::string const& key) {
+        if (std::uint32_t const number = number_of(key); number < tensors_.size())
+            refuse(key, first_file(tensors_[number]), file,
+                   "it is in both, and no metadata says that these are shards");
     }
 
     /// The place of the tensor of that key, or the one behind the last. In the first file, no key
@@ -160,6 +188,8 @@ private:
     std::vector<holder_t> stated_by_; ///< the file that states the global shape of each tensor
     bool is_first_ = true;            ///< no second file was begun
     key_index numbers_;               ///< of the tensors, from the second file on
+    /// Of tensors that cannot be read: their files, and why.
+    std::map<std::string, std::pair<holder_t, std::string>> unread_;
 };
 
 } // namespace reshard::detail

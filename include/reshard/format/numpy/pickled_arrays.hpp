@@ -103,9 +103,9 @@ private:
                        std::string const& what) const {
         file_tensor result{type_of(dtype, what), torch_extents(values_, shape, what), {}};
         std::string const named = values_.file() + ": " + what + ": ";
-        index_t const elements = element_count_of(result.shape, [&] { return named; });
-        auto const needed = static_cast<std::uint64_t>(byte_count(elements, result.dtype));
-        result.elements = {place_of(bytes, needed, what), is_fortran && elements > 0
+        std::uint64_t const needed =
+            byte_count_of(result.shape, result.dtype, [&] { return named; });
+        result.elements = {place_of(bytes, needed, what), is_fortran && needed > 0
                                                               ? column_major_strides(result.shape)
                                                               : row_major_strides(result.shape)};
         return result;

@@ -114,6 +114,13 @@ struct pickle_value {
 /// Longer names in dicts are not read: see `named_values`.
 inline constexpr std::size_t most_pickled_name_bytes = std::size_t{1} << 16;
 
+/// As many values may be in one another, for those who read all of them; others are opaque.
+inline constexpr std::size_t most_carried_depth = 64;
+
+/// A number as Python writes it: the shortest text that is read as the same one, and not as a whole
+/// one.
+RESHARD_DECL std::string python_text(double value);
+
 /// A key of a dict, and its value.
 struct pickle_pair {
     pickle_value key;
@@ -232,6 +239,7 @@ public:
 
 private:
     friend class pickle_reader;
+    friend class pickle_stack;
 
     /// Values of a list or a dict, of which the latter has twice as many.
     struct run {

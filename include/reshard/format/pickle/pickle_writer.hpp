@@ -108,6 +108,7 @@ private:
 /// what they name: each makes a plain value of what it is given, and does nothing else.
 inline constexpr std::string_view carried_makers[] = {
     "_codecs.encode",
+    "_io.BytesIO", // the extra state of Transformer Engine
     "argparse.Namespace",
     "collections.OrderedDict",
     "collections.defaultdict",

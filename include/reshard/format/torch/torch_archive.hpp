@@ -11,6 +11,7 @@
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/format/zip/stored_zip.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
@@ -18,7 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -87,6 +90,14 @@ public:
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
                                byte_run where);
 
+    /// The same for the archive that a file is, whose members may be deflated.
+    ///
+    /// \pre the file is of `files_with_inflated`
+    RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name);
+
+    /// True if a member is deflated: the tensors are read through `files_with_inflated`.
+    bool is_inflated() const { return is_inflated_; }
+
     pickle const& values() const { return *values_; }
 
     /// True for a tensor, or a parameter, also of kinds that are not read.
@@ -121,12 +132,31 @@ private:
     /// it; nothing for any other value.
     std::optional<call> call_of(pickle_value value) const;
 
+    void read(file_store::file const& file, std::vector<shown_member> const& all);
     byte_run member(std::string const& name) const;
     void check_storages() const;
 
     std::string name_;
+    bool is_inflated_ = false;
     std::map<std::string, byte_run> members_; ///< by name within the archive
     std::optional<pickle> values_;
+};
+
+/// A file of `torch.save`, and its archive.
+class torch_file_archive {
+public:
+    /// \throws error as `torch_archive`; errc::unsupported also for a file of torch before 1.6, which
+    ///         is no archive
+    RESHARD_DECL torch_file_archive(file_store const& files, std::filesystem::path const& path);
+
+    file_store::file const& file() const { return *file_; }
+    torch_archive const& operator*() const { return archive_; }
+    torch_archive const* operator->() const { return &archive_; }
+
+private:
+    files_with_inflated files_;
+    std::unique_ptr<file_store::file> file_;
+    torch_archive archive_;
 };
 
 /// How torch names the data type of a tensor, `float32`.

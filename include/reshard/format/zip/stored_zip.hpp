@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,24 +54,36 @@ struct zip_member {
 RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
                                               byte_run where);
 
+/// Why a member is neither stored nor deflated: "is encrypted".
+RESHARD_DECL std::string why_unread(zip_packing const& packing);
+
 /// \throws error with errc::unsupported for a member that is compressed or encrypted
 RESHARD_DECL void check_stored(zip_member const& one, std::string_view name);
 
+/// A member of an archive, and where `files_with_inflated` show its bytes.
+struct shown_member {
+    zip_member member;
+    std::optional<byte_run> bytes; ///< nothing for one that is neither stored nor deflated
+
+    bool is_inflated() const { return member.packing && bytes; }
+};
+
+/// The members of the archive that a file is. Deflated ones are shown behind its end.
+///
+/// \throws error as `read_zip`; errc::corrupt_file also for a size that a deflated one cannot have
+RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& file,
+                                                     std::string_view name);
+
 class inflated_member;
 
-/// Files of a store, one of which has more behind its end: what its deflated members are when they
-/// are inflated. They are inflated when they are read, from the last place before that is kept: the
-/// memory for it does not grow with the members.
+/// Files of a store. Those that are archives have more behind their ends: what their deflated
+/// members are when they are inflated (`shown_members`). They are inflated when they are read, from
+/// the last place before that is kept: the memory for it does not grow with the members. A file of
+/// which only members that are stored are read is read as it is.
 class files_with_inflated : public file_store {
 public:
-    RESHARD_DECL files_with_inflated(std::shared_ptr<file_store const> below,
-                                     std::filesystem::path path);
-
-    /// Adds a deflated member, and returns where its bytes are shown.
-    ///
-    /// \param what names it in messages: "a.npz: w.npy"
-    /// \throws error with errc::corrupt_file for a size that it cannot have
-    RESHARD_DECL byte_run add(zip_member const& one, std::string const& what);
+    explicit files_with_inflated(std::shared_ptr<file_store const> below)
+        : below_(std::move(below)) {}
 
     kind find(std::filesystem::path const& path) const override { return below_->find(path); }
 
@@ -81,22 +94,21 @@ public:
     /// Reading throws an error with errc::corrupt_file where a member does not have as many bytes
     /// as its directory says, or others than its checksum says.
     ///
-    /// \pre the file does not outlive this, and nothing is added that is then read in it
+    /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
 private:
     friend class file_with_inflated;
 
-    /// A member and its name in messages.
-    struct shown_member {
-        zip_member member;
-        std::string what;
-    };
+    /// Those that are inflated, by where they are shown.
+    using members_by_place = std::map<std::uint64_t, shown_member>;
+
+    members_by_place const& members_of(std::filesystem::path const& path,
+                                       file_store::file const& real) const;
 
     std::shared_ptr<file_store const> below_;
-    std::filesystem::path path_;
-    std::uint64_t end_;                             ///< of what is shown so far
-    std::map<std::uint64_t, shown_member> members_; ///< by where they are shown
+    mutable std::mutex mutex_;
+    mutable std::map<std::filesystem::path, members_by_place> members_; ///< of files read so far
 };
 
 /// The checksum of a member. \par Source ISO 3309, the CRC of 32 bits

@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/format/dcp/impl/dcp_files.ipp>
 #include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/fused_text.hpp>
 #include <reshard/format/pickle/pickle.hpp>
@@ -71,6 +72,7 @@ public:
         read_flattened(root);
         read_version(root);
         result_.fused = fused_in(*values_, root);
+        find_opaque(*files_, result_);
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         files->check_empty_shards();
         sort_tensors();
@@ -128,30 +130,7 @@ private:
             if (is_unread(tensor))
                 continue;
             std::string const what = "tensor '" + tensor.key + "'";
-            make_flat(tensor, torch_extents(*values_, *shape, what), what);
-        }
-    }
-
-    void make_flat(checkpoint_tensor& tensor, index_vector const& shape, std::string const& what) {
-        index_vector const blocks = std::exchange(tensor.shape, packed_vector(shape));
-        index_vector block = shape;
-        bool fits = blocks.size() == shape.size() + 1;
-        for (std::size_t axis = 0; axis < shape.size() && fits; ++axis) {
-            fits = blocks[axis] > 0 && shape[axis] % blocks[axis] == 0;
-            block[axis] = fits ? shape[axis] / blocks[axis] : 0;
-        }
-        if (!fits || element_count_of(block, [&] { return what + ": "; }) != blocks[shape.size()])
-            refuse(what, ": blocks ", blocks, " are not those of the shape ", shape);
-        for (checkpoint_shard& shard : tensor.shards) {
-            index_t const begin = shard.region.offset[shape.size()];
-            shard.flat = flat_range{begin, begin + shard.region.shape[shape.size()]};
-            index_vector offset = shape;
-            for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-                if (shard.region.shape[axis] != 1)
-                    refuse(what, ": a shard of several blocks, ", shard.region.shape);
-                offset[axis] = shard.region.offset[axis] * block[axis];
-            }
-            shard.region = {offset, block};
+            make_flat(tensor, torch_extents(*values_, *shape, what), values_->file() + ": " + what);
         }
     }
 
@@ -201,7 +180,7 @@ private:
                                  "torch.distributed.checkpoint.metadata.TensorStorageMetadata"))
             fail(errc::unsupported, values_->file(), ": ", what, ": its metadata are ",
                  values_->described(value), ", which are not read");
-        tensor.dtype = dtype_in(values_->member(value, "properties", what), what);
+        tensor.dtype = dtype_in(*values_, values_->member(value, "properties", what), what);
         tensor.shape = torch_extents(*values_, values_->member(value, "size", what), what);
         for (pickle_value const chunk :
              values_->elements(values_->member(value, "chunks", what), what + ": chunks")) {
@@ -209,46 +188,12 @@ private:
             shard.file = unplaced;
             shard.region = {torch_extents(*values_, values_->member(chunk, "offsets", what), what),
                             torch_extents(*values_, values_->member(chunk, "sizes", what), what)};
-            check_inside(tensor, shard.region, what);
+            check_in_tensor(tensor.shape, shard.region, values_->file() + ": " + what);
             if (unplaced_shards_-- == 0) // before memory is taken for all of them
                 refuse(what, ": the shard at ", index_vector(shard.region.offset),
                        " is one more than storage_data has places for");
             tensor.shards.push_back(std::move(shard));
         }
-    }
-
-    /// The state of the properties is a tuple that begins with the data type.
-    data_type dtype_in(pickle_value properties, std::string const& what) const {
-        pickle_value const state = values_->object(properties, what).state;
-        pickle_value const type = state.what == kind::dict
-                                      ? values_->at(state, "dtype", what)
-                                      : first_of(values_->elements(state, what), what);
-        std::string_view const name = values_->global(type, what + ": the data type");
-        auto const dtype =
-            name.starts_with("torch.") ? torch_data_type(name.substr(6)) : std::nullopt;
-        if (!dtype)
-            fail(errc::unsupported, values_->file(), ": ", what, ": elements of ", name,
-                 " are not read");
-        return *dtype;
-    }
-
-    pickle_value first_of(std::span<pickle_value const> values, std::string const& what) const {
-        if (values.empty())
-            refuse(what, ": no properties");
-        return values.front();
-    }
-
-    void check_inside(checkpoint_tensor const& tensor, packed_box const& region,
-                      std::string const& what) const {
-        if (region.offset.size() != tensor.shape.size() ||
-            region.shape.size() != tensor.shape.size())
-            refuse(what, ": a shard of ", counted(region.shape.size(), "axis"), " in a tensor of ",
-                   tensor.shape.size());
-        for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis)
-            if (region.shape[axis] > tensor.shape[axis] ||
-                region.offset[axis] > tensor.shape[axis] - region.shape[axis])
-                refuse(what, ": axis ", axis, ": a shard of ", region.shape[axis], " from ",
-                       region.offset[axis], " on exceeds the extent ", tensor.shape[axis]);
     }
 
     void read_places(pickle_value dict) {
@@ -276,14 +221,16 @@ private:
                                       : "tensor '" + result_.tensors[what.number].key + "'";
         if (is_transformed(info, named))
             set_transformed(what);
-        std::size_t const file =
-            file_of(values_->text(values_->member(info, "relative_path", named), named), named);
+        std::size_t const file = item_files_.number_of(
+            values_->text(values_->member(info, "relative_path", named), named), named);
+        if (file == items_.size())
+            items_.emplace_back();
         auto const begin = count_in(info, "offset", named);
         auto const length = count_in(info, "length", named);
         if (begin > std::numeric_limits<std::uint64_t>::max() - length)
             refuse(named, ": ", length, " bytes from ", begin, " on");
         byte_run const bytes{begin, begin + length};
-        check_in_file(file, bytes, named);
+        item_files_.check_inside(file, bytes, named);
         if (what.is_object)
             return place_object(result_.objects[what.number], file, bytes);
         if (is_unread(result_.tensors[what.number]))
@@ -326,36 +273,6 @@ private:
         if (count < 0)
             refuse(what, ": ", name, " is ", count);
         return static_cast<std::uint64_t>(count);
-    }
-
-    /// The number of a file, which gets one where it is new.
-    std::size_t file_of(std::string_view name, std::string const& what) {
-        auto const known = file_numbers_.find(name);
-        if (known != file_numbers_.end())
-            return known->second;
-        if (!is_inside(name))
-            refuse(what, ": '", name, "' is not the name of a file in the directory");
-        std::filesystem::path const path = directory_ / name;
-        if (files_->find(path) != file_store::kind::file)
-            fail(errc::missing_file, path.string(), ": there is no such file, and ",
-                 values_->file(), " says that it has ", what);
-        result_.files.push_back({path, files_->open(path)->facts().bytes, 0});
-        items_.emplace_back();
-        file_numbers_.emplace(name, items_.size() - 1);
-        return items_.size() - 1;
-    }
-
-    static bool is_inside(std::string_view name) {
-        std::filesystem::path const path(name);
-        return !name.empty() && name.find('\0') == name.npos && path.is_relative() &&
-               std::find(path.begin(), path.end(), "..") == path.end();
-    }
-
-    void check_in_file(std::size_t file, byte_run bytes, std::string const& what) const {
-        if (bytes.end > result_.files[file].bytes)
-            fail(errc::corrupt_file, result_.files[file].path.string(), ": ", what,
-                 " ends at byte ", bytes.end, ", and the file has ", result_.files[file].bytes,
-                 "; was it cut short when it was copied?");
     }
 
     /// Which shard of a tensor: the one at the offset, which most often is the one of the index.
@@ -421,9 +338,9 @@ private:
         checkpoint_tensor& tensor = result_.tensors[item.tensor];
         checkpoint_shard& shard = tensor.shards[item.chunk];
         index_vector const shape = stored_shape(shard);
-        index_t const elements =
-            element_count_of(shape, [&] { return "tensor '" + tensor.key + "': "; });
-        auto const bytes = static_cast<std::uint64_t>(byte_count(elements, tensor.dtype));
+        std::uint64_t const bytes = byte_count_of(shape, tensor.dtype, [&] {
+            return values_->file() + ": tensor '" + tensor.key + "': ";
+        });
         if (item.bytes.size() < bytes)
             refuse("tensor '", tensor.key, "': the shard ", shape, " of ", tensor.dtype, " at ",
                    index_vector(shard.region.offset), " has ", bytes, " bytes, and its item in ",
@@ -451,11 +368,11 @@ private:
     std::filesystem::path directory_;
     std::optional<pickle> values_;
     checkpoint_metadata result_;
+    dcp_files item_files_{*files_, directory_, result_.files};
     std::vector<std::string_view> names_; ///< of all that state_dict_metadata lists
     std::vector<entry> entries_;          ///< the same
     std::size_t unplaced_shards_ = 0;     ///< places of `storage_data` that no shard has yet
     key_index keys_;
-    std::map<std::string, std::size_t, std::less<>> file_numbers_;
     std::vector<std::vector<dcp_item>> items_; ///< by file
 };
 

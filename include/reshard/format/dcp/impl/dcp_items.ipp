@@ -6,19 +6,53 @@
 #include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/pickle/named_values.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace reshard::detail {
+
+/// The data type that the properties of a tensor have: their state is a tuple that begins with it,
+/// or a dict.
+inline data_type dtype_in(pickle const& values, pickle_value properties, std::string const& what) {
+    pickle_value const state = values.object(properties, what).state;
+    bool const is_dict = state.what == pickle_value::kind::dict;
+    auto const parts = is_dict ? std::span<pickle_value const>() : values.elements(state, what);
+    if (!is_dict && parts.empty())
+        fail(errc::corrupt_file, values.file(), ": ", what, ": no properties");
+    pickle_value const type = is_dict ? values.at(state, "dtype", what) : parts.front();
+    std::string_view const name = values.global(type, what + ": the data type");
+    auto const dtype = name.starts_with("torch.") ? torch_data_type(name.substr(6)) : std::nullopt;
+    if (!dtype)
+        fail(errc::unsupported, values.file(), ": ", what, ": elements of ", name, " are not read");
+    return *dtype;
+}
+
+/// Refuses a shard that is not inside its tensor.
+inline void check_in_tensor(packed_vector const& shape, packed_box const& region,
+                            std::string const& what) {
+    if (region.offset.size() != shape.size() || region.shape.size() != shape.size())
+        fail(errc::corrupt_file, what, ": a shard of ", counted(region.shape.size(), "axis"),
+             " in a tensor of ", shape.size());
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        if (region.shape[axis] > shape[axis] ||
+            region.offset[axis] > shape[axis] - region.shape[axis])
+            fail(errc::corrupt_file, what, ": axis ", axis, ": a shard of ", region.shape[axis],
+                 " from ", region.offset[axis], " on exceeds the extent ", shape[axis]);
+}
 
 /// The one tensor that an item has, as torch.save wrote it.
 inline file_tensor tensor_of_archive(file_store::file const& file, std::string const& name,
@@ -31,7 +65,7 @@ inline file_tensor tensor_of_archive(file_store::file const& file, std::string c
     return archive.tensor(root, what);
 }
 
-/// The tensor of that key in the safetensors file that stands from `begin` to the end of a file.
+/// The tensor of that key in the safetensors file that begins at `begin` and ends with its file.
 inline file_tensor tensor_of_safetensors(file_store::file const& file, std::string const& name,
                                          std::uint64_t begin, std::string const& key) {
     std::string const what = words(name, ": the tensors from byte ", begin, " on");
@@ -48,6 +82,41 @@ inline file_tensor tensor_of_safetensors(file_store::file const& file, std::stri
     fail(errc::corrupt_file, what, ": tensor '", key, "' should be there, but is not");
 }
 
+/// The file of torch.save that an item with a value is.
+inline torch_archive archive_of(file_store::file const& file, checkpoint_file const& named,
+                                checkpoint_object const& object) {
+    return {file, named.path.string() + ": object '" + object.key + "'", object.bytes};
+}
+
+/// Why a value is neither read nor carried; empty for one that is.
+inline std::string why_opaque(file_store::file const& file, checkpoint_file const& named,
+                              checkpoint_object const& object) {
+    try {
+        torch_archive const archive = archive_of(file, named, object);
+        return opaque_search(archive.values()).reason(archive.values().root());
+    } catch (error const& problem) {
+        if (problem.code() == errc::unsupported || problem.code() == errc::limit_exceeded)
+            return "cannot be read: " + text_behind(problem.what(), "object '" + object.key + "'");
+        return {}; // a damaged one is refused when it is wanted
+    }
+}
+
+/// Takes note of values that are not carried, and why.
+inline void find_opaque(file_store const& files, checkpoint_metadata& found) {
+    std::vector<checkpoint_object*> in_order; // each file is opened once
+    for (checkpoint_object& one : found.objects)
+        if (one.opaque.empty())
+            in_order.push_back(&one);
+    std::ranges::stable_sort(in_order, {}, &checkpoint_object::file);
+    std::unique_ptr<file_store::file> file;
+    for (std::size_t i = 0; i < in_order.size(); ++i) {
+        checkpoint_object& one = *in_order[i];
+        if (i == 0 || in_order[i - 1]->file != one.file)
+            file = files.open(found.files[one.file].path);
+        one.opaque = why_opaque(*file, found.files[one.file], one);
+    }
+}
+
 /// Values that are no tensors: items of these are files of torch.save already.
 inline std::vector<saved_object> objects_of_items(file_store const& files,
                                                   std::vector<checkpoint_file> const& names,
@@ -57,9 +126,10 @@ inline std::vector<saved_object> objects_of_items(file_store const& files,
     for (checkpoint_object const& one : objects) {
         if (!keys.contains(one.key))
             continue;
+        auto const file = files.open(names[one.file].path);
+        archive_of(*file, names[one.file], one); // refuses a damaged one
         std::string archive(one.bytes.size(), ' ');
-        files.open(names[one.file].path)
-            ->read(one.bytes.begin, std::as_writable_bytes(std::span(archive)));
+        file->read(one.bytes.begin, std::as_writable_bytes(std::span(archive)));
         all.push_back({one.key, std::move(archive)});
     }
     return all;

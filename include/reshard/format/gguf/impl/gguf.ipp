@@ -15,6 +15,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -163,7 +164,9 @@ private:
             number_ = number;
         if (key == "split.tensors.count")
             tensors_of_all_ = number;
-        if (!key.starts_with("split."))
+        if (!keys_.insert(key).second)
+            refuse("the name '" + key + "' is there twice");
+        if (!key.starts_with("split.") && !all_.has(key)) // of several parts the first counts
             all_.add_object(std::move(key));
     }
 
@@ -281,9 +284,10 @@ private:
 
     /// The bytes of a tensor; nothing for a type whose blocks are not known.
     static std::optional<std::uint64_t> bytes_of(entry const& one, std::string const& what) {
-        index_t const elements = element_count_of(one.shape, [&] { return what; });
+        auto const named = [&] { return what; };
         if (one.type.dtype)
-            return static_cast<std::uint64_t>(byte_count(elements, *one.type.dtype));
+            return byte_count_of(one.shape, *one.type.dtype, named);
+        index_t const elements = element_count_of(one.shape, named);
         if (one.type.block == 0)
             return std::nullopt;
         return (static_cast<std::uint64_t>(elements) + one.type.block - 1) / one.type.block *
@@ -315,6 +319,7 @@ private:
     std::uint64_t alignment_ = 32;
     std::uint64_t files_ = 1;
     std::optional<std::uint64_t> number_, tensors_of_all_;
+    std::set<std::string> keys_; ///< of the header
     std::vector<entry> entries_;
 };
 

@@ -57,10 +57,9 @@ inline file_tensor tensor_of(npy_array const& array, std::string const& what) {
     if (!dtype)
         fail(errc::unsupported, what, ": elements of '", array.descr, "' are not read",
              untyped_advice(array.descr));
-    index_t const elements = element_count_of(array.shape, [&] { return what + ": "; });
-    check_npy_bytes(array, static_cast<std::uint64_t>(byte_count(elements, *dtype)),
-                    std::string(name(*dtype)), what);
-    bool const is_column_major = array.is_fortran && elements > 0;
+    std::uint64_t const bytes = byte_count_of(array.shape, *dtype, [&] { return what + ": "; });
+    check_npy_bytes(array, bytes, std::string(name(*dtype)), what);
+    bool const is_column_major = array.is_fortran && bytes > 0;
     return {*dtype,
             array.shape,
             {array.elements.begin,
@@ -206,6 +205,8 @@ public:
             return all_.add_opaque(key,
                                    "is an array of Python objects, which are a pickle; nothing "
                                    "of it was run");
+        if (array.axes > max_ndim)
+            return all_.add_unread(key, {}, why_too_many_axes(array.axes));
         if (auto const texts = texts_of(array, what)) {
             all_.add_object(key);
             texts_.emplace(key, *texts);
@@ -246,50 +247,21 @@ RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
     return all.take();
 }
 
-/// Where the members of an archive are, those that are deflated behind the end of the file; nothing
-/// for one that cannot be read.
-inline std::vector<std::optional<byte_run>> shown_members(std::vector<zip_member> const& members,
-                                                          std::shared_ptr<file_store const>& files,
-                                                          std::filesystem::path const& path) {
-    std::shared_ptr<files_with_inflated> inflated;
-    std::vector<std::optional<byte_run>> shown;
-    for (zip_member const& one : members) {
-        auto& where = shown.emplace_back();
-        if (!one.packing) {
-            where = one.bytes;
-            continue;
-        }
-        if (one.packing->is_encrypted || one.packing->method != zip_packing::deflated)
-            continue;
-        if (!inflated)
-            inflated = std::make_shared<files_with_inflated>(files, path);
-        where = inflated->add(one, path.string() + ": " + one.name);
-    }
-    if (inflated)
-        files = std::move(inflated);
-    return shown;
-}
-
 RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path) {
-    auto const members = [&, file = files->open(path)] {
-        return read_zip(*file, path.string(), {0, file->facts().bytes});
-    }();
-    auto const shown = shown_members(members, files, path);
+    auto const members = shown_members(*files->open(path), path.string());
+    if (std::ranges::any_of(members, &shown_member::is_inflated))
+        files = std::make_shared<files_with_inflated>(std::move(files));
     npy_checkpoint all(std::move(files), "npz", path);
-    for (std::size_t i = 0; i < members.size(); ++i) {
-        std::string_view key = members[i].name;
+    for (shown_member const& one : members) {
+        std::string_view key = one.member.name;
         if (key.ends_with(".npy"))
             key.remove_suffix(4);
-        if (shown[i])
-            all.add(std::string(key), path.string() + ": " + members[i].name, *shown[i]);
-        else if (members[i].packing->is_encrypted)
-            all.all().add_unread(std::string(key), {}, "the member is encrypted");
+        if (one.bytes)
+            all.add(std::string(key), path.string() + ": " + one.member.name, *one.bytes);
         else
             all.all().add_unread(std::string(key), {},
-                                 words("the member is compressed by method ",
-                                       members[i].packing->method,
-                                       ", and stored and deflated ones are read"));
+                                 "the member " + why_unread(*one.member.packing));
     }
     return all.take();
 }

@@ -49,7 +49,8 @@ public:
 
     std::optional<std::string> descr;
     std::optional<bool> is_fortran;
-    std::optional<index_vector> shape;
+    std::optional<index_vector> shape; ///< the first `max_ndim` extents
+    std::size_t axes = 0;
 
 private:
     [[noreturn]] void refuse(std::string const& text) const {
@@ -130,9 +131,8 @@ private:
             if (end.ec != std::errc{} || extent < 0)
                 refuse("should have an extent before '" + std::string(rest_.substr(0, 20)) + "'");
             rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
-            if (found.size() == max_ndim)
-                fail(errc::limit_exceeded, what_, ": the array has more than ", max_ndim, " axes");
-            found.push_back(extent);
+            if (++axes <= max_ndim)
+                found.push_back(extent);
             if (!take(','))
                 break_at(')');
         }
@@ -147,7 +147,8 @@ private:
 struct npy_array {
     std::string descr;
     bool is_fortran = false;
-    index_vector shape;
+    index_vector shape; ///< the first `max_ndim` extents
+    std::size_t axes = 0;
     byte_run elements; ///< of the file
 
     bool is_of_objects() const { return descr.ends_with('O') && descr.size() <= 2; }
@@ -206,8 +207,11 @@ inline npy_array read_npy(file_store::file const& file, std::string const& what,
     file.read(where.begin + header.begin, std::as_writable_bytes(std::span(text)));
     npy_header_parser parsed(text, what);
     parsed.parse();
-    return {
-        *parsed.descr, *parsed.is_fortran, *parsed.shape, {where.begin + header.end, where.end}};
+    return {*parsed.descr,
+            *parsed.is_fortran,
+            *parsed.shape,
+            parsed.axes,
+            {where.begin + header.end, where.end}};
 }
 
 /// Refuses an array that has more bytes than its shape needs, or fewer.

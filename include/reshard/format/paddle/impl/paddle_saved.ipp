@@ -134,14 +134,14 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     tensors.begin_file(path);
     std::map<std::uint64_t, std::string> firsts; // by the identity of their arrays
     auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
-    unknown_search unknown(values);
+    opaque_search opaque(values);
     for (named_value const& named : named_values(values, *file, is_array)) {
         // Names of Paddle's own, or slices of what is added below.
         if (named.key.starts_with("StructuredToParameterName@@") || cut.contain(named.key))
             continue;
         std::string const key = named.key.empty() ? path.stem().string() : named.key;
         if (!is_array(named.value)) {
-            std::string reason = unknown.reason(named.value);
+            std::string reason = opaque.reason(named.value);
             reason.empty() ? tensors.add_object(key) : tensors.add_opaque(key, std::move(reason));
             continue;
         }

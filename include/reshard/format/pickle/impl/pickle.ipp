@@ -8,9 +8,18 @@
 #include <reshard/core/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 
 namespace reshard::detail {
+
+RESHARD_DECL std::string python_text(double value) {
+    std::array<char, 32> digits{};
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    std::string text(digits.data(), end);
+    return text.find_first_not_of("-0123456789") == text.npos ? text + ".0" : text;
+}
 
 RESHARD_DECL std::string pickle::described(pickle_value value) const {
     using kind = pickle_value::kind;

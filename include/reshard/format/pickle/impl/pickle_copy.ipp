@@ -41,12 +41,12 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    static constexpr std::size_t most_depth = 64, most_steps = std::size_t{1} << 24;
+    static constexpr std::size_t most_steps = std::size_t{1} << 24;
 
     void put(pickle_value value, std::size_t depth) {
         if (is_left_out_ && is_left_out_(value))
             return out_.none();
-        if (depth > most_depth || ++steps_ > most_steps)
+        if (depth > most_carried_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": ", what_,
                  ": values within values; is one of them within itself?");
         switch (value.what) {

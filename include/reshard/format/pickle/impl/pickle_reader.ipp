@@ -7,12 +7,12 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/file_reader.hpp>
+#include <reshard/format/pickle/impl/pickle_stack.ipp>
 
 #include <boost/endian/conversion.hpp>
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 namespace reshard::detail {
@@ -28,13 +28,13 @@ inline bool is_allowed(std::span<std::string_view const> allowed, std::string_vi
 }
 
 /// Runs the codes of a pickle, which only put values together.
-class pickle_reader {
+class pickle_reader : pickle_stack {
 public:
     using kind = pickle_value::kind;
 
     pickle_reader(pickle& result, file_store::file const& file, byte_run where,
                   std::span<std::string_view const> allowed)
-        : result_(result), input_(file, result.file_, where), allowed_(allowed) {}
+        : pickle_stack(result), input_(file, result.file_, where), allowed_(allowed) {}
 
     void read() {
         std::uint64_t const begin = input_.position();
@@ -53,31 +53,6 @@ public:
     }
 
 private:
-    [[noreturn]] void refuse(std::string const& text, errc code = errc::corrupt_file) const {
-        fail(code, result_.file_, ": byte ", code_at_, " ", text);
-    }
-
-    /// Refuses what takes far more memory than the state of any training: lists are moved as they
-    /// grow, so that there may be two of each for a moment.
-    void check_memory(std::uint64_t bytes_read) const {
-        std::uint64_t const taken =
-            result_.memory() + (stack_.size() + memo_.size()) * sizeof(pickle_value) +
-            sparse_memo_.size() * 4 * sizeof(pickle_value) + marks_.size() * sizeof(std::size_t);
-        if (taken > pickle::most_memory(bytes_read) / 2)
-            fail(errc::limit_exceeded, result_.file_, ": byte ", code_at_, ": the ", bytes_read,
-                 " bytes of the pickle up to here would take ", taken,
-                 " bytes of memory; it is not a checkpoint, or damaged");
-    }
-
-    /// Takes addresses for what large pickles have a byte, so that nothing is copied when it grows;
-    /// memory comes with what is there.
-    void reserve(std::uint64_t bytes) {
-        auto const count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1u << 28));
-        result_.values_.reserve(count / 4);
-        result_.objects_.reserve(count / 40);
-        memo_.reserve(count / 10);
-    }
-
     unsigned char begin_code() {
         code_at_ = input_.position();
         return input_.byte();
@@ -108,36 +83,9 @@ private:
         return true;
     }
 
-    void push(pickle_value value) { stack_.push_back(value); }
     void push_integer(std::int64_t number) {
         push({kind::integer, 0, static_cast<std::uint64_t>(number)});
     }
-
-    /// The value on top, above the last mark.
-    pickle_value& top() {
-        if (stack_.size() <= floor())
-            refuse("takes a value where there is none");
-        return stack_.back();
-    }
-
-    pickle_value pop() {
-        pickle_value const value = top();
-        stack_.pop_back();
-        return value;
-    }
-
-    std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-
-    /// The values above the last mark, which is taken away; they stay on the stack until `drop`.
-    std::span<pickle_value const> above_mark() {
-        if (marks_.empty())
-            refuse("takes all values up to a mark, and there is none");
-        std::size_t const first = marks_.back();
-        marks_.pop_back();
-        return std::span<pickle_value const>(stack_).subspan(first);
-    }
-
-    void drop(std::size_t count) { stack_.resize(stack_.size() - count); }
 
     bool push_scalar(pickle_code code) {
         switch (code) {
@@ -214,49 +162,6 @@ private:
         }
     }
 
-    void push_tuple(std::span<pickle_value const> elements) {
-        std::size_t const first = result_.values_.size();
-        result_.values_.insert(result_.values_.end(), elements.begin(), elements.end());
-        std::size_t const count = elements.size();
-        drop(count);
-        push({kind::tuple, static_cast<std::uint32_t>(count), first});
-    }
-
-    void push_run(kind what, std::span<pickle_value const> values, std::uint32_t frozen = 0) {
-        if (what == kind::dict && values.size() % 2 != 0)
-            refuse("makes a dict of an odd number of keys and values");
-        result_.runs_.emplace_back();
-        pickle_value const run{what, frozen, result_.runs_.size() - 1};
-        std::size_t const count = values.size();
-        extend(run, values);
-        drop(count);
-        push(run);
-    }
-
-    /// Adds values behind those that a list or a dict has, at another place where others follow
-    /// them.
-    void extend(pickle_value container, std::span<pickle_value const> values) {
-        std::vector<pickle_value>& all = result_.values_;
-        pickle::run& run = result_.runs_[container.place];
-        if (run.first + run.capacity == all.size()) {
-            all.resize(run.first + run.count);
-            run.capacity = run.count;
-        }
-        if (run.count + values.size() > run.capacity) {
-            bool const is_last = run.first + run.count == all.size();
-            std::size_t const needed = run.count + values.size();
-            std::size_t const capacity = is_last ? needed : std::max(needed, 2 * run.capacity);
-            std::size_t const first = is_last ? run.first : all.size();
-            all.resize(first + capacity);
-            std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(run.first), run.count,
-                        all.begin() + static_cast<std::ptrdiff_t>(first));
-            run = {first, run.count, capacity};
-        }
-        std::copy(values.begin(), values.end(),
-                  all.begin() + static_cast<std::ptrdiff_t>(run.first + run.count));
-        run.count += values.size();
-    }
-
     bool fill(pickle_code code) {
         switch (code) {
         case pickle_code::append: return fill_with(kind::list, take(1)), true;
@@ -266,13 +171,6 @@ private:
         case pickle_code::setitems: return fill_with(kind::dict, above_mark()), true;
         default: return false;
         }
-    }
-
-    /// The values on top; they stay on the stack until `drop`.
-    std::span<pickle_value const> take(std::size_t count) {
-        if (stack_.size() - floor() < count)
-            refuse("takes " + std::to_string(count) + " values where there are fewer");
-        return std::span<pickle_value const>(stack_).last(count);
     }
 
     /// Adds values that lie above a container to it.
@@ -336,11 +234,6 @@ private:
         result_.characters_ += name;
         push({is_known ? kind::global : kind::unknown, static_cast<std::uint32_t>(name.size()),
               place});
-    }
-
-    pickle_value push_pair(pickle_value first, pickle_value second) {
-        result_.values_.insert(result_.values_.end(), {first, second});
-        return {kind::tuple, 2, result_.values_.size() - 2};
     }
 
     /// Named arguments are read of unknown classes only.
@@ -441,7 +334,7 @@ private:
             return true;
         case pickle_code::pop_mark: return drop(above_mark().size()), true;
         case pickle_code::dup: return push(top()), true;
-        case pickle_code::memoize: return memorize(memo_.size()), true;
+        case pickle_code::memoize: return memorize(next_number()), true;
         case pickle_code::binput: return memorize(input_.number(1)), true;
         case pickle_code::long_binput: return memorize(input_.number(4)), true;
         case pickle_code::binget: return push(remembered(input_.number(1))), true;
@@ -450,34 +343,9 @@ private:
         }
     }
 
-    /// Writers count on; a number beyond the next is of another writer, and its memory is a table.
-    void memorize(std::uint64_t number) {
-        if (number == memo_.size())
-            memo_.push_back(top());
-        else if (number < memo_.size())
-            memo_[number] = top();
-        else
-            sparse_memo_[number] = top();
-    }
-
-    pickle_value remembered(std::uint64_t number) const {
-        if (number < memo_.size())
-            return memo_[number];
-        auto const found = sparse_memo_.find(number);
-        if (found == sparse_memo_.end())
-            refuse("asks for value " + std::to_string(number) + ", which nothing was kept as");
-        return found->second;
-    }
-
-    pickle& result_;
     file_reader input_;
     std::span<std::string_view const> allowed_;
-    std::uint64_t code_at_ = 0; ///< position of the code that is run
     std::uint64_t skipped_ = 0; ///< bytes of values that stay in the file
-    std::vector<pickle_value> stack_;
-    std::vector<std::size_t> marks_; ///< sizes of the stack
-    std::vector<pickle_value> memo_;
-    std::unordered_map<std::uint64_t, pickle_value> sparse_memo_;
     /// To objects of unknown classes, by their places and what is added.
     std::map<std::pair<std::uint64_t, kind>, pickle_value> added_;
 };

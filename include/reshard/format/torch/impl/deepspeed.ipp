@@ -61,7 +61,8 @@ inline std::vector<deepspeed_value> deepspeed_values(file_store const& files,
 /// What a parameter has: its weight, and its states by their names.
 struct deepspeed_parameter {
     std::filesystem::path directory;
-    std::optional<index_vector> weight;                          ///< its shape
+    std::optional<index_vector> weight; ///< its shape
+    bool is_vocabulary = false;         ///< of which rows may have been taken away
     std::map<std::string, std::optional<index_vector>> states{}; ///< of tensors, their shapes
 };
 
@@ -78,13 +79,21 @@ inline deepspeed_parameters find_parameters(file_store const& files,
     return all;
 }
 
+/// True for the file of a parameter that is a vocabulary.
+inline bool is_vocabulary(pickle const& values) {
+    if (values.root().what != pickle_value::kind::dict)
+        return false;
+    auto const said = values.find(values.root(), "vocab_tensor", "the parameter");
+    return said && *said == pickle_value{pickle_value::kind::boolean, 0, 1};
+}
+
 /// Takes note of a value of a parameter.
 inline void note(deepspeed_parameters& all, std::filesystem::path const& path,
-                 std::optional<file_tensor> const& tensor) {
+                 std::optional<file_tensor> const& tensor, bool is_vocabulary) {
     deepspeed_parameter& one = all.at(path.parent_path().filename().string());
     std::optional<index_vector> const shape = tensor ? std::optional(tensor->shape) : std::nullopt;
     if (path.filename() == deepspeed_weight)
-        one.weight = shape;
+        one.weight = shape, one.is_vocabulary = is_vocabulary;
     else
         one.states.emplace(path.stem().string(), shape);
 }
@@ -131,13 +140,27 @@ inline void check_states(deepspeed_parameters const& all) {
                      " ", *one.weight, "; was ds_to_universal interrupted? Run it again");
 }
 
-/// Refuses a parameter of the model that has no directory, as far as the states of the model that
-/// are beside it tell: `param_shapes` lists what was trained.
-inline void check_model_states(file_store const& files, std::filesystem::path const& path,
-                               deepspeed_parameters const& all) {
-    auto const file = files.open(path);
-    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-    pickle const& values = archive.values();
+/// The parameters that the files of the model's states list, which are beside these: what was
+/// trained.
+struct listed_parameters {
+    /// The shapes by key, and by the tensor-parallel rank that has the parameter or a part of it.
+    std::map<std::string, std::map<std::string, index_vector>> shapes;
+    std::filesystem::path file; ///< the last one that lists some
+};
+
+/// The tensor-parallel rank of a file: `00` of `mp_rank_00_model_states.pt`.
+inline std::string model_rank(std::string const& name) {
+    constexpr std::string_view before = "mp_rank_";
+    std::size_t const place = name.find(before);
+    std::size_t const begin = place == name.npos ? 0 : place + before.size();
+    return name.substr(begin, name.find('_', begin) - begin);
+}
+
+/// Adds those of a file.
+inline void add_listed(file_store const& files, std::filesystem::path const& path,
+                       listed_parameters& all) {
+    torch_file_archive const archive(files, path);
+    pickle const& values = archive->values();
     std::string const what = "param_shapes";
     if (values.root().what != pickle_value::kind::dict)
         return;
@@ -148,40 +171,91 @@ inline void check_model_states(file_store const& files, std::filesystem::path co
         if (group.what != pickle_value::kind::dict)
             continue;
         pickle_pairs const shapes = values.pairs(group, what);
-        for (std::size_t i = 0; i < shapes.size(); ++i)
-            if (std::string const key(values.text(shapes[i].key, what)); !all.contains(key))
-                fail(errc::corrupt_file, path.string(), ": lists the parameter '", key, "', and ",
-                     deepspeed_directory,
-                     "/ has no directory of that name; was ds_to_universal "
-                     "interrupted? Run it again");
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+            std::string const key(values.text(shapes[i].key, what));
+            index_vector const shape = torch_extents(values, shapes[i].value, what);
+            element_count_of(shape, [&] { return path.string() + ": '" + key + "': "; });
+            all.shapes[key].insert_or_assign(model_rank(path.filename().string()), shape);
+        }
+        all.file = path;
     }
 }
 
-/// The same for all such files; those that name classes of others are not looked at.
-inline void check_model_states(file_store const& files, std::filesystem::path const& directory,
-                               std::string_view ending, deepspeed_parameters const& all) {
-    for (std::filesystem::path const& path : files.list(directory)) {
-        bool const is_one = path.filename().string().ends_with(ending) &&
-                            files.find(path) == file_store::kind::file;
+/// The files with the states of the model: its names end so.
+inline std::vector<std::filesystem::path>
+model_state_files(file_store const& files, std::filesystem::path const& directory) {
+    std::vector<std::filesystem::path> found;
+    for (std::filesystem::path const& path : files.list(directory))
+        if (path.filename().string().ends_with("_model_states.pt") &&
+            files.find(path) == file_store::kind::file)
+            found.push_back(path);
+    return found;
+}
+
+/// What all of them list; those that cannot be read are not looked at.
+inline listed_parameters list_parameters(file_store const& files,
+                                         std::filesystem::path const& directory) {
+    listed_parameters all;
+    for (std::filesystem::path const& path : model_state_files(files, directory))
         try {
-            if (is_one)
-                check_model_states(files, path, all);
+            add_listed(files, path, all);
         } catch (error const& problem) {
             if (problem.code() != errc::unsupported)
                 throw;
         }
+    return all;
+}
+
+/// True for a parameter that may have the shape, of which the ranks list theirs. One axis is cut
+/// for ranks, and rows that only fill up a vocabulary are taken away.
+inline bool may_have(index_vector const& shape, bool is_vocabulary,
+                     std::map<std::string, index_vector> const& of_ranks) {
+    index_t sum = 0;
+    for (auto const& [rank, part] : of_ranks)
+        sum = checked_add(sum, element_count(part), "the elements of all ranks");
+    index_vector const& first = of_ranks.begin()->second;
+    bool const is_of_stage3 = shape.size() == 1 && element_count(shape) == element_count(first);
+    if (shape == first || is_of_stage3)
+        return true;
+    if (shape.size() != first.size() || element_count(shape) > sum)
+        return false;
+    return is_vocabulary || (of_ranks.size() > 1 && element_count(shape) == sum);
+}
+
+/// Refuses a parameter that only its directory or only the list has, or that has another shape
+/// there.
+inline void check_listed(listed_parameters const& listed, deepspeed_parameters const& all) {
+    constexpr std::string_view again = "; was ds_to_universal interrupted? Run it again";
+    for (auto const& [key, of_ranks] : listed.shapes) {
+        auto const found = all.find(key);
+        if (found == all.end())
+            fail(errc::corrupt_file, listed.file.string(), ": lists the parameter '", key,
+                 "', and ", deepspeed_directory, "/ has no directory of that name", again);
+        if (!may_have(*found->second.weight, found->second.is_vocabulary, of_ranks))
+            fail(errc::corrupt_file, (found->second.directory / deepspeed_weight).string(),
+                 ": the parameter has the shape ", *found->second.weight, ", and ",
+                 of_ranks.begin()->second, of_ranks.size() > 1 ? " on each rank" : "", " in ",
+                 listed.file.filename().string(), again);
     }
+    for (auto const& [key, one] : all)
+        if (!listed.shapes.empty() && !listed.shapes.contains(key))
+            fail(errc::corrupt_file, one.directory.string(), ": has a parameter that ",
+                 listed.file.filename().string(),
+                 " does not list; is it of another save? Move it away, or run ds_to_universal "
+                 "again");
 }
 
 /// Warns of the files that are not read.
 inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
                          std::filesystem::path const& directory) {
     std::vector<std::string> rest;
-    for (auto const& place : {directory, directory / deepspeed_directory})
-        for (std::filesystem::path const& path : files.list(place))
-            if (path.extension() == ".pt" && files.find(path) == file_store::kind::file)
-                rest.push_back(path.filename().string());
-    std::sort(rest.begin(), rest.end());
+    for (std::filesystem::path const& path : model_state_files(files, directory))
+        rest.push_back(path.filename().string());
+    opened.indexes = rest;
+    for (std::filesystem::path const& path : files.list(directory / deepspeed_directory))
+        if (path.extension() == ".pt" && files.find(path) == file_store::kind::file)
+            rest.push_back(path.filename().string());
+    std::ranges::sort(rest);
     if (!rest.empty())
         opened.warnings.push_back(
             directory.string() + ": not read: " + rest.front() +
@@ -205,10 +279,6 @@ inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
          "' is neither a tensor, nor a dict with a tensor as 'param'");
 }
 
-inline torch_archive archive_in(file_store::file const& file, deepspeed_value const& value) {
-    return {file, value.path.string(), {0, file.facts().bytes}};
-}
-
 inline std::vector<saved_object> objects_in(file_store const& files,
                                             std::vector<deepspeed_value> const& values,
                                             key_set const& keys) {
@@ -216,9 +286,8 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     for (deepspeed_value const& value : values) {
         if (!keys.contains(value.key))
             continue;
-        auto const file = files.open(value.path);
-        torch_archive const archive = archive_in(*file, value);
-        all.push_back(object_of(archive, archive.values().root(), *file, value.key));
+        torch_file_archive const archive(files, value.path);
+        all.push_back(object_of(*archive, archive->values().root(), archive.file(), value.key));
     }
     return all;
 }
@@ -238,7 +307,7 @@ inline std::optional<file_tensor> add_value(whole_tensors& all, torch_archive co
         all.add(value.key, *tensor);
     if (tensor || is_tensor)
         return tensor;
-    std::string reason = unknown_search(archive.values()).reason(archive.values().root());
+    std::string reason = opaque_search(archive.values()).reason(archive.values().root());
     if (!reason.empty()) {
         all.add_opaque(value.key, std::move(reason));
         return std::nullopt;
@@ -254,14 +323,17 @@ RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_sto
     std::vector<deepspeed_value> objects;
     deepspeed_parameters parameters = find_parameters(*files, directory);
     for (deepspeed_value const& value : deepspeed_values(*files, directory)) {
-        auto const file = files->open(value.path);
-        torch_archive const archive = archive_in(*file, value);
+        torch_file_archive const opened(*files, value.path);
+        torch_archive const& archive = *opened;
+        if (archive.is_inflated())
+            all.show_inflated();
         all.begin_file(value.path);
-        note(parameters, value.path, add_value(all, archive, *file, value, objects));
+        note(parameters, value.path, add_value(all, archive, opened.file(), value, objects),
+             is_vocabulary(archive.values()));
     }
     check_has_all(parameters);
     check_states(parameters);
-    check_model_states(*files, directory, "_model_states.pt", parameters);
+    check_listed(list_parameters(*files, directory), parameters);
     opened_checkpoint opened = all.take();
     warn_of_rest(opened.metadata, *files, directory);
     opened.read_objects = [files = std::move(files), objects = std::move(objects)](

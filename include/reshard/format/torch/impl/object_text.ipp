@@ -58,7 +58,7 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    static constexpr std::size_t most_depth = 64, most_steps = std::size_t{1} << 24,
+    static constexpr std::size_t most_steps = std::size_t{1} << 24,
                                  most_bytes = std::size_t{1} << 28;
 
     /// All that is made is counted, and what is not kept as well, so that a small file, in which
@@ -76,7 +76,7 @@ private:
     }
 
     void put(pickle_value value, std::size_t depth) {
-        if (depth > most_depth || ++steps_ > most_steps)
+        if (depth > most_carried_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": ", what_,
                  ": values within values; is one of them within itself?");
         if (archive_.is_tensor(value))
@@ -92,7 +92,7 @@ private:
         case kind::none: return add("None");
         case kind::boolean: return add(value.place != 0 ? "True" : "False");
         case kind::integer: return add(std::to_string(values_.integer(value, what_)));
-        case kind::real: return add(real_text(values_.real(value, what_)));
+        case kind::real: return add(python_text(values_.real(value, what_)));
         case kind::long_integer: return add(hexadecimal(bytes_of(values_.unread(value, what_))));
         case kind::text:
         case kind::long_text: return put_text(characters_of(value));
@@ -107,14 +107,6 @@ private:
             fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
                  ", which is not read");
         }
-    }
-
-    /// The shortest one that is read as the same number, and not as a whole one.
-    static std::string real_text(double value) {
-        std::array<char, 32> digits{};
-        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-        std::string text(digits.data(), end);
-        return text.find_first_not_of("-0123456789") == text.npos ? text + ".0" : text;
     }
 
     /// Refused where what they are as text, at least half as many, has no room.

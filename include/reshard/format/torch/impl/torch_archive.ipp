@@ -73,25 +73,52 @@ inline std::optional<data_type> storage_data_type(std::string_view name) {
     return std::nullopt;
 }
 
-RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name,
-                                          byte_run where)
-    : name_(name) {
+/// The directory of an archive that its pickle is in.
+inline std::string_view root_of(std::vector<shown_member> const& all, std::string const& name) {
     std::optional<std::string_view> found;
-    auto const all = read_zip(file, name, where);
-    for (zip_member const& one : all)
-        check_stored(one, name);
-    for (zip_member const& one : all) {
-        if (one.name != "data.pkl" && !one.name.ends_with("/data.pkl"))
+    for (shown_member const& one : all) {
+        std::string_view const member = one.member.name;
+        if (member != "data.pkl" && !member.ends_with("/data.pkl"))
             continue;
         if (found)
             fail(errc::corrupt_file, name, ": the archive has a pickle as '", *found,
-                 "data.pkl', and another one as '", one.name, "'");
-        found = std::string_view(one.name).substr(0, one.name.size() - 8);
+                 "data.pkl', and another one as '", member, "'");
+        found = member.substr(0, member.size() - 8);
     }
-    std::string_view const root = found.value_or("");
-    for (zip_member const& one : all)
-        if (one.name.starts_with(root))
-            members_.emplace(one.name.substr(root.size()), one.bytes);
+    return found.value_or("");
+}
+
+RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name,
+                                          byte_run where)
+    : name_(name) {
+    std::vector<shown_member> all;
+    for (zip_member& one : read_zip(file, name, where)) {
+        check_stored(one, name);
+        all.push_back({std::move(one), one.bytes});
+    }
+    read(file, all);
+}
+
+RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name)
+    : name_(name) {
+    read(file, shown_members(file, name));
+}
+
+RESHARD_DECL void torch_archive::read(file_store::file const& file,
+                                      std::vector<shown_member> const& all) {
+    std::string const& name = name_;
+    std::string_view const root = root_of(all, name);
+    for (shown_member const& one : all) {
+        if (!one.bytes)
+            check_stored(one.member, name);
+        is_inflated_ = is_inflated_ || one.is_inflated();
+        if (one.member.name.starts_with(root))
+            members_.emplace(one.member.name.substr(root.size()), *one.bytes);
+    }
+    if (members_.contains("constants.pkl"))
+        fail(errc::unsupported, name,
+             ": is an archive of TorchScript, which is a program with its tensors: load it with "
+             "torch.jit.load, and save its state_dict() with torch.save");
     if (!members_.contains("data.pkl"))
         fail(errc::corrupt_file, name,
              ": the archive has no member data.pkl, which every file of "
@@ -106,6 +133,29 @@ RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::str
     values_.emplace(file, name, members_.at("data.pkl"), torch_names);
     check_storages();
 }
+
+/// Refuses a file that is no archive.
+inline void check_is_archive(file_store::file const& file, std::string const& path) {
+    std::string first(2, ' ');
+    if (std::uint64_t const bytes = file.facts().bytes; bytes < first.size())
+        fail(errc::corrupt_file, path, ": the file has ", counted(bytes, "byte"),
+             ", and one of torch.save has more; was it cut short?");
+    file.read(0, std::as_writable_bytes(std::span(first)));
+    if (first == "PK")
+        return;
+    if (first.starts_with('\x80'))
+        fail(
+            errc::unsupported, path,
+            ": is a pickle without an archive, as torch.save wrote it before torch 1.6; load it in "
+            "torch and save it again");
+    fail(errc::corrupt_file, path, ": begins as no file of torch.save does");
+}
+
+RESHARD_DECL torch_file_archive::torch_file_archive(file_store const& files,
+                                                    std::filesystem::path const& path)
+    : files_(std::shared_ptr<file_store const>(std::shared_ptr<void>(), &files)),
+      file_(files_.open(path)),
+      archive_((check_is_archive(*file_, path.string()), *file_), path.string()) {}
 
 /// What a persistent id says of a storage: ('storage', class, name, device, elements).
 struct said_storage {
@@ -227,7 +277,7 @@ inline void check_in_storage(index_vector const& shape, index_vector const& stri
 inline void check_repeated(index_vector const& shape, data_type dtype, std::uint64_t storage,
                            std::string const& what) {
     constexpr std::uint64_t most = std::uint64_t{1} << 30;
-    auto const bytes = static_cast<std::uint64_t>(byte_count(element_count(shape), dtype));
+    std::uint64_t const bytes = byte_count_of(shape, dtype, [&] { return what + ": "; });
     if (bytes > std::max(most, storage))
         fail(errc::limit_exceeded, what, ": ", shape, " of ", dtype, " has ", bytes,
              " bytes, and repeats a storage of ", storage, "; repeated elements may have ", most,

@@ -29,24 +29,6 @@
 
 namespace reshard::detail {
 
-/// Refuses what is no archive.
-inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
-                             std::string const& path) {
-    char first[2] = {};
-    if (bytes < sizeof first)
-        fail(errc::corrupt_file, path, ": the file has ", counted(bytes, "byte"),
-             ", and one of torch.save has more; was it cut short?");
-    file.read(0, std::as_writable_bytes(std::span(first)));
-    if (first[0] == 'P' && first[1] == 'K')
-        return;
-    if (static_cast<unsigned char>(first[0]) == 0x80)
-        fail(
-            errc::unsupported, path,
-            ": is a pickle without an archive, as torch.save wrote it before torch 1.6; load it in "
-            "torch and save it again");
-    fail(errc::corrupt_file, path, ": begins as no file of torch.save does");
-}
-
 inline std::vector<named_value> values_in(torch_archive const& archive,
                                           file_store::file const& file) {
     return named_values(archive.values(), file, [&](pickle_value value) {
@@ -63,14 +45,12 @@ inline value_search tensor_search(torch_archive const& archive) {
 
 RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
                                                           std::filesystem::path const& path) {
-    auto const file = files.open(path);
-    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-    value_walk::predicate const is_tensor = [&](pickle_value one) {
-        return archive.is_tensor(one);
-    };
-    value_walk walk(archive.values(), *file, is_tensor);
-    walk.all();
-    return walk.tuples();
+    torch_file_archive const archive(files, path);
+    std::vector<std::string> tuples;
+    named_values(
+        archive->values(), archive.file(),
+        [&](pickle_value one) { return archive->is_tensor(one); }, &tuples);
+    return tuples;
 }
 
 RESHARD_DECL bool has_tensors(saved_object const& object) {
@@ -115,13 +95,13 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     std::vector<saved_object> all;
     key_set known; // of ranks, the first one's count
     for (std::filesystem::path const& path : paths) {
-        auto const file = files.open(path);
-        torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-        for (named_value const& one : values_in(archive, *file)) {
+        torch_file_archive const archive(files, path);
+        for (named_value const& one : values_in(*archive, archive.file())) {
             std::string const key = one.key.empty() ? path.stem().string() : one.key;
-            if (keys.contains(key) && !known.contains(key) && !archive.is_tensor(one.value) &&
-                !archive.is_part(one.value))
-                all.push_back(object_of(archive, one.value, *file, *known.insert(key).first));
+            if (keys.contains(key) && !known.contains(key) && !archive->is_tensor(one.value) &&
+                !archive->is_part(one.value))
+                all.push_back(
+                    object_of(*archive, one.value, archive.file(), *known.insert(key).first));
         }
     }
     return all;
@@ -142,22 +122,22 @@ public:
     /// Adds what a file has, but for the tensors that `elsewhere`, of the names of all, returns.
     void add(std::filesystem::path const& path,
              std::function<key_set(index_keys)> const& elsewhere = {}) {
-        auto const file = files_->open(path);
-        std::uint64_t const bytes = file->facts().bytes;
-        check_is_archive(*file, bytes, path.string());
-        torch_archive const archive(*file, path.string(), {0, bytes});
+        torch_file_archive const opened(*files_, path);
+        torch_archive const& archive = *opened;
+        if (archive.is_inflated())
+            all_.show_inflated();
         all_.begin_file(path);
         path_ = path;
         views_.clear();
-        auto const values = values_with_names(archive, *file);
+        auto const values = values_with_names(archive, opened.file());
         key_set const left_out = elsewhere ? elsewhere(tensors_of(archive, values)) : key_set();
         value_search search = tensor_search(archive);
-        unknown_search unknown(archive.values());
+        opaque_search opaque(archive.values());
         for (named_value const& one : values)
             if (archive.is_part(one.value))
                 add_part(archive, one);
             else if (!archive.is_tensor(one.value))
-                add_object(one, search, unknown);
+                add_object(one, search, opaque);
             else if (!left_out.contains(one.key))
                 add_readable(archive, one);
         paths_.push_back(path);
@@ -240,11 +220,11 @@ private:
                  key, "': both are of the rank at ", place_text(part.spread.ranks(), *part.place));
     }
 
-    void add_object(named_value const& one, value_search& search, unknown_search& unknown) {
+    void add_object(named_value const& one, value_search& search, opaque_search& opaque) {
         if (are_of_ranks_ && !objects_.insert(one.key).second)
             return;
         bool const holds_tensors = search.find_in(one.value).has_value();
-        if (std::string reason = unknown.reason(one.value); !reason.empty())
+        if (std::string reason = opaque.reason(one.value); !reason.empty())
             all_.add_opaque(one.key, std::move(reason), holds_tensors);
         else
             all_.add_object(one.key, one.value.what == pickle_value::kind::none, holds_tensors);
@@ -276,12 +256,11 @@ private:
 
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                                     std::filesystem::path const& path) {
-    auto const file = files.open(path);
-    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
+    torch_file_archive const archive(files, path);
     auto const is_left_out = [&](pickle_value value) {
-        return archive.is_tensor(value) || archive.values().unknown_class(value);
+        return archive->is_tensor(value) || archive->values().unknown_class(value);
     };
-    return torch_file_of(copy_of(archive.values().root(), archive.values(), *file,
+    return torch_file_of(copy_of(archive->values().root(), archive->values(), archive.file(),
                                  "what ranks have in common", is_left_out));
 }
 
@@ -302,10 +281,9 @@ RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const
 }
 
 RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path const& path) {
-    auto const file = files.open(path);
-    torch_archive const archive(*file, path.string(), {0, file->facts().bytes});
-    return std::ranges::any_of(values_in(archive, *file),
-                               [&](named_value const& one) { return archive.is_part(one.value); });
+    torch_file_archive const archive(files, path);
+    return std::ranges::any_of(values_in(*archive, archive.file()),
+                               [&](named_value const& one) { return archive->is_part(one.value); });
 }
 
 /// Refuses an index that lists some of numbered files, `x-00001-of-00003.bin`, and not others that

@@ -51,9 +51,9 @@ private:
 /// inflated from the first byte on.
 class inflated_member {
 public:
-    inflated_member(zip_member const& one, std::string const& what)
+    inflated_member(zip_member const& one, std::string what)
         : member_(one),
-          what_(what),
+          what_(std::move(what)),
           step_(std::max<std::uint64_t>(least_step, one.packing->bytes / most_places + 1)) {}
 
     /// \pre `position + target.size()` is not beyond the member's bytes
@@ -167,47 +167,80 @@ private:
     }
 
     zip_member const& member_;
-    std::string const& what_;
+    std::string what_;
     std::uint64_t step_;
     std::unique_ptr<inflate_state> state_;
     std::list<inflate_state> places_;
 };
 
+/// Where the next deflated member is shown: `end` is behind the one before.
+inline byte_run shown_bytes(zip_member const& one, std::uint64_t end, std::string_view name) {
+    // Deflate makes at most 258 bytes of two bits; so memory does not grow with a false size.
+    constexpr std::uint64_t most_a_byte = 1032;
+    std::uint64_t const bytes = one.packing->bytes;
+    if (bytes / most_a_byte > one.bytes.size() ||
+        bytes > std::numeric_limits<std::uint64_t>::max() - end - 1)
+        fail(errc::corrupt_file, name, ": ", one.name, ": inflated, it is said to have ", bytes,
+             " bytes, and ", one.bytes.size(), " deflated ones do not have as many");
+    return {end, end + bytes};
+}
+
+RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& file,
+                                                     std::string_view name) {
+    std::uint64_t end = file.facts().bytes;
+    std::vector<shown_member> shown;
+    for (zip_member& one : read_zip(file, name, {0, end})) {
+        std::optional<byte_run> bytes;
+        if (!one.packing)
+            bytes = one.bytes;
+        else if (!one.packing->is_encrypted && one.packing->method == zip_packing::deflated) {
+            bytes = shown_bytes(one, end, name);
+            end = bytes->end + (bytes->size() == 0 ? 1 : 0); // each has a place of its own
+        }
+        shown.push_back({std::move(one), bytes});
+    }
+    return shown;
+}
+
 /// A file with what is behind its end; refers to the store.
 class file_with_inflated : public file_store::file {
 public:
-    file_with_inflated(std::unique_ptr<file_store::file> real, files_with_inflated const& all)
-        : real_(std::move(real)), all_(all) {}
+    file_with_inflated(std::unique_ptr<file_store::file> real, files_with_inflated const& all,
+                       std::filesystem::path path)
+        : real_(std::move(real)), all_(all), path_(std::move(path)) {}
 
     file_store::identity facts() const override { return real_->facts(); }
 
     void read(std::uint64_t position, std::span<std::byte> target) const override {
-        auto const next = all_.members_.upper_bound(position);
-        if (next == all_.members_.begin())
+        if (position < real_->facts().bytes)
             return real_->read(position, target);
-        auto const& [begin, shown] = *std::prev(next);
-        std::uint64_t const bytes = shown.member.packing->bytes, first = position - begin;
+        auto const& members = all_.members_of(path_, *real_);
+        auto const next = members.upper_bound(position);
+        if (next == members.begin())
+            return real_->read(position, target);
+        shown_member const& shown = std::prev(next)->second;
+        std::uint64_t const bytes = shown.bytes->size(), first = position - shown.bytes->begin;
         if (first > bytes || target.size() > bytes - first)
-            fail(errc::corrupt_file, shown.what, ": ", target.size(),
+            fail(errc::corrupt_file, path_.string(), ": ", shown.member.name, ": ", target.size(),
                  " bytes are asked for at byte ", first, " of ", bytes);
         if (target.empty())
             return;
         std::lock_guard const lock(mutex_);
-        reader_of(begin, shown).read(*real_, first, target);
+        reader_of(shown).read(*real_, first, target);
     }
 
 private:
     static constexpr std::size_t most_readers = 8;
 
     /// The last ones are kept, since several tensors may be read in turn.
-    inflated_member& reader_of(std::uint64_t begin,
-                               files_with_inflated::shown_member const& shown) const {
-        auto const known = std::ranges::find(readers_, begin, &named_reader::first);
+    inflated_member& reader_of(shown_member const& shown) const {
+        auto const known = std::ranges::find(readers_, shown.bytes->begin, &named_reader::first);
         if (known != readers_.end())
             readers_.splice(readers_.begin(), readers_, known);
         else
-            readers_.emplace_front(begin,
-                                   std::make_unique<inflated_member>(shown.member, shown.what));
+            readers_.emplace_front(shown.bytes->begin,
+                                   std::make_unique<inflated_member>(
+                                       shown.member, path_.string() + ": " + shown.member.name));
         if (readers_.size() > most_readers)
             readers_.pop_back();
         return *readers_.front().second;
@@ -217,34 +250,26 @@ private:
 
     std::unique_ptr<file_store::file> real_;
     files_with_inflated const& all_;
+    std::filesystem::path path_;
     mutable std::mutex mutex_;
     mutable std::list<named_reader> readers_; ///< the last one first
 };
 
-RESHARD_DECL files_with_inflated::files_with_inflated(std::shared_ptr<file_store const> below,
-                                                      std::filesystem::path path)
-    : below_(std::move(below)), path_(std::move(path)), end_(below_->open(path_)->facts().bytes) {}
-
-RESHARD_DECL byte_run files_with_inflated::add(zip_member const& one, std::string const& what) {
-    // Deflate makes at most 258 bytes of two bits; so memory does not grow with a false size.
-    constexpr std::uint64_t most_a_byte = 1032;
-    std::uint64_t const bytes = one.packing->bytes;
-    if (bytes / most_a_byte > one.bytes.size() ||
-        bytes > std::numeric_limits<std::uint64_t>::max() - end_)
-        fail(errc::corrupt_file, what, ": inflated, it is said to have ", bytes, " bytes, and ",
-             one.bytes.size(), " deflated ones do not have as many");
-    byte_run const shown{end_, end_ + bytes};
-    members_.emplace(end_, shown_member{one, what});
-    end_ += std::max<std::uint64_t>(bytes, 1);
-    return shown;
+RESHARD_DECL files_with_inflated::members_by_place const&
+files_with_inflated::members_of(std::filesystem::path const& path,
+                                file_store::file const& real) const {
+    std::lock_guard const lock(mutex_);
+    auto const [known, is_new] = members_.try_emplace(path);
+    if (is_new)
+        for (shown_member& one : shown_members(real, path.string()))
+            if (one.is_inflated())
+                known->second.emplace(one.bytes->begin, std::move(one));
+    return known->second;
 }
 
 RESHARD_DECL std::unique_ptr<file_store::file>
 files_with_inflated::open(std::filesystem::path const& path) const {
-    auto real = below_->open(path);
-    if (path != path_)
-        return real;
-    return std::make_unique<file_with_inflated>(std::move(real), *this);
+    return std::make_unique<file_with_inflated>(below_->open(path), *this, path);
 }
 
 } // namespace reshard::detail

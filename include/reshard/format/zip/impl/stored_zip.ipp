@@ -290,14 +290,22 @@ RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std:
     return zip_reader(file, name, where).members();
 }
 
+RESHARD_DECL std::string why_unread(zip_packing const& packing) {
+    if (packing.is_encrypted)
+        return "is encrypted";
+    return words("is compressed by method ", packing.method,
+                 ", and stored and deflated ones are read");
+}
+
 RESHARD_DECL void check_stored(zip_member const& one, std::string_view name) {
     if (!one.packing)
         return;
     std::string const member = words(name, ": byte ", one.bytes.begin, ": the member '", one.name);
-    if (one.packing->is_encrypted)
-        fail(errc::unsupported, member, "' is encrypted");
-    fail(errc::unsupported, member, "' is compressed (method ", one.packing->method,
-         "), and only stored ones are read: write the file without compression");
+    if (one.packing->method == zip_packing::deflated && !one.packing->is_encrypted)
+        fail(errc::unsupported, member,
+             "' is compressed, and only stored ones are read here: write the file without "
+             "compression");
+    fail(errc::unsupported, member, "' ", why_unread(*one.packing));
 }
 
 } // namespace reshard::detail

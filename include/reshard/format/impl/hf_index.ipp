@@ -1,0 +1,184 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_HF_INDEX_IPP
+#define RESHARD_FORMAT_IMPL_HF_INDEX_IPP
+
+#include <reshard/format/hf_index.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/json_document.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+namespace reshard::detail {
+
+RESHARD_DECL void file_counter::add(std::map<std::string, std::string> const& metadata,
+                                    std::string const& file) {
+    auto const found = metadata.find(std::string(file_number_name));
+    if (found == metadata.end())
+        return;
+    auto const [number, count] = parse(found->second, file);
+    if (count_ != 0 && count != count_)
+        fail(errc::corrupt_file, file, ": the file is one of ", count, ", and ", first_file_,
+             " is one of ", count_);
+    if (!numbers_.insert(number).second)
+        fail(errc::corrupt_file, file, ": another file is number ", number, " of ", count, " too");
+    if (count_ == 0)
+        first_file_ = file;
+    count_ = count;
+}
+
+RESHARD_DECL void file_counter::check_complete(std::string const& directory) const {
+    for (std::size_t number = 1; number <= count_; ++number)
+        if (!numbers_.contains(number))
+            fail(errc::missing_file, directory, ": file ", number, " of ", count_,
+                 " is missing: ", numbers_.size(), " are there, and ", first_file_,
+                 " says how many there were");
+}
+
+RESHARD_DECL file_counter::position file_counter::parse(std::string const& text,
+                                                        std::string const& file) {
+    position result;
+    char const* const end = text.data() + text.size();
+    auto const first = std::from_chars(text.data(), end, result.number);
+    std::string_view const between = " of ";
+    auto const rest = static_cast<std::size_t>(first.ptr - text.data());
+    bool good = first.ec == std::errc{} && text.compare(rest, between.size(), between) == 0;
+    if (good) {
+        auto const second = std::from_chars(first.ptr + between.size(), end, result.count);
+        good = second.ec == std::errc{} && second.ptr == end && result.number > 0 &&
+               result.number <= result.count;
+    }
+    if (!good)
+        fail(errc::corrupt_file, file, ": ", file_number_name, " is '", text,
+             "', and should be like '1 of 2'");
+    return result;
+}
+
+/// Refuses a file name that would lead out of the directory.
+inline void check_file_name(json_cursor const& place, std::string const& name) {
+    if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != name.npos ||
+        name.find('\0') != name.npos)
+        place.refuse(json_quoted(name) + " is not the name of a file beside the index");
+}
+
+/// Whether it is the index of optimizer state that PaddleNLP 3 writes where each rank has a file of
+/// its own (`ignore_merge_optimizer`): it counts resumptions, and has no map.
+inline bool lists_nothing(json_cursor const& index) {
+    return index.find("quant_ckpt_resume_times") && !index.find("weight_map");
+}
+
+RESHARD_DECL hf_index parse_hf_index(std::string_view text, std::string_view file,
+                                     bool may_list_nothing) {
+    auto const document = parse_json(text, file, errc::corrupt_file);
+    json_cursor const root(document, file, errc::corrupt_file);
+    hf_index index;
+    if (auto const stage = root.find("ckpt_quant_stage"); stage && stage->text() != "O0")
+        fail(errc::unsupported, file, ": the optimizer state is quantised (ckpt_quant_stage ",
+             stage->text(), "), which is not read");
+    if (!may_list_nothing || !lists_nothing(root))
+        root.at("weight_map").for_each_member([&](std::string_view key, json_cursor const& name) {
+            std::string file_name = name.text();
+            check_file_name(name, file_name);
+            index.weight_map.emplace_hint(index.weight_map.end(), key, std::move(file_name));
+        });
+    if (auto const metadata = root.find("metadata"); metadata && metadata->is_object())
+        if (auto const total = metadata->find("total_size"); total && total->is_count())
+            index.total_bytes = total->count();
+    if (auto const masters = root.find("master_weights"))
+        index.has_masters = masters->is_true();
+    return index;
+}
+
+RESHARD_DECL std::map<std::string_view, index_keys> keys_by_file(hf_index const& index) {
+    std::map<std::string_view, index_keys> files;
+    index_keys* last = nullptr;
+    std::string_view last_file;
+    for (auto const& [key, file] : index.weight_map) {
+        if (!last || last_file != file)
+            last = &files[last_file = file];
+        last->push_back(key);
+    }
+    return files;
+}
+
+RESHARD_DECL index_difference compare_with_index(hf_index const& index, index_keys const& keys,
+                                                 index_keys names) {
+    index_difference found;
+    std::sort(names.begin(), names.end());
+    if (names == keys)
+        return found;
+    for (std::string_view const name : names)
+        if (!std::binary_search(keys.begin(), keys.end(), name)) {
+            if (index.weight_map.contains(std::string(name)))
+                found.elsewhere.emplace(name);
+            else
+                found.unlisted.emplace_back(name);
+        }
+    for (std::string_view const key : keys)
+        if (!std::binary_search(names.begin(), names.end(), key)) {
+            found.lacking = key;
+            break;
+        }
+    return found;
+}
+
+RESHARD_DECL void check_difference(index_difference const& found, std::string const& index,
+                                   std::string_view file, bool is_strict) {
+    bool const has_others = !found.elsewhere.empty() || !found.unlisted.empty();
+    if (is_strict && has_others)
+        fail(errc::corrupt_file, index, ": '",
+             found.elsewhere.empty() ? found.unlisted.front() : *found.elsewhere.begin(),
+             "' is in ", file, ", but the index ",
+             found.elsewhere.empty() ? "does not list it there; --compatible reads it"
+                                     : "lists it in another file; --compatible lets the index "
+                                       "decide");
+    if (!found.lacking.empty())
+        fail(errc::corrupt_file, index, ": '", found.lacking, "' should be in ", file,
+             ", but is not");
+}
+
+RESHARD_DECL std::string elsewhere_text(index_difference const& found, std::string_view file) {
+    return first_and_more("'" + *found.elsewhere.begin() + "'", found.elsewhere.size()) +
+           (found.elsewhere.size() == 1 ? " is" : " are") + " in " + std::string(file) +
+           " too; the index lists another file, which counts";
+}
+
+RESHARD_DECL std::string to_json(hf_index const& index) {
+    std::string text = "{\n  \"metadata\": {";
+    if (index.total_bytes)
+        text += "\n    \"total_size\": " + std::to_string(*index.total_bytes) + "\n  ";
+    text += "},\n  \"weight_map\": {";
+    std::string_view separator = "\n    ";
+    for (auto const& [key, file] : index.weight_map) {
+        text += separator;
+        text += json_quoted(key) + ": " + json_quoted(file);
+        separator = ",\n    ";
+    }
+    text += "\n  }";
+    if (index.has_masters)
+        text += words(",\n  \"master_weights\": ", *index.has_masters ? "true" : "false");
+    return text + "\n}\n";
+}
+
+RESHARD_DECL std::vector<std::vector<std::size_t>>
+split_into_files(std::span<index_t const> tensor_bytes, index_t most_bytes) {
+    std::vector<std::vector<std::size_t>> files(1);
+    index_t bytes = 0;
+    for (std::size_t i = 0; i < tensor_bytes.size(); ++i) {
+        if (!files.back().empty() && (bytes > most_bytes || tensor_bytes[i] > most_bytes - bytes)) {
+            files.emplace_back();
+            bytes = 0;
+        }
+        files.back().push_back(i);
+        bytes += tensor_bytes[i];
+    }
+    return files;
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,148 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_FORMAT_IMPL_OPENING_WARNINGS_IPP
+#define RESHARD_FORMAT_IMPL_OPENING_WARNINGS_IPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/checkpoint.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/hf_index.hpp>
+#include <reshard/format/impl/directory_hint.ipp>
+#include <reshard/format/opened_checkpoint.hpp>
+#include <reshard/format/paddle/unified.hpp>
+#include <reshard/format/save_record.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What is said of a checkpoint when it is opened: what of it, or beside it, is not read.
+
+namespace reshard::detail {
+
+RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened) {
+    std::set<std::string> names{std::string(save_record_name), std::string(hf_index_name)};
+    for (checkpoint_file const& file : opened.files)
+        names.insert(file.path.filename().string());
+    names.insert(opened.indexes.begin(), opened.indexes.end());
+    return names;
+}
+
+/// Files of a directory that another library has saved to, beside its checkpoint, which may hold
+/// tensors of their own: the state of an optimizer, another form of the same model.
+inline std::vector<std::string> other_tensors(file_store const& files,
+                                              checkpoint_metadata const& found) {
+    if (!found.save.empty() || files.find(found.path) != file_store::kind::directory)
+        return {};
+    std::set<std::string> known = names_in(found);
+    known.insert(found.unread.begin(), found.unread.end());
+    auto const older = older_files(files, found.path);
+    known.insert(older.begin(), older.end());
+    std::vector<std::string> others;
+    for (std::filesystem::path const& path : files.list(found.path))
+        if (std::string const name = path.filename().string();
+            !known.contains(name) && may_hold_tensors(name) && !name.ends_with(".json") &&
+            files.find(path) == file_store::kind::file)
+            others.push_back("'" + name + "'");
+    return others;
+}
+
+/// That values hold tensors which are not found by name; nothing where none does.
+inline std::string tensors_within(checkpoint_metadata const& found) {
+    std::vector<std::string> keys;
+    for (checkpoint_object const& object : found.objects)
+        if (object.holds_tensors)
+            keys.push_back("'" + object.key + "'");
+    if (keys.empty())
+        return {};
+    return found.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
+           (keys.size() == 1 ? " is no tensor, but holds" : " are no tensors, but hold") +
+           " some, which are not read: they are neither converted nor compared";
+}
+
+/// That tensors are without elements, as ZeRO stage 3 leaves parameters that were not gathered;
+/// nothing if none is. It can be so in state dicts of modules, and not in a save of ours, or in
+/// formats with shapes of whole tensors, which have what they were given.
+///
+/// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
+inline std::string placeholders(checkpoint_metadata const& found) {
+    constexpr std::string_view formats[] = {"torch_save", "safetensors", "huggingface",
+                                            "sharded_safetensors", rank_files_format};
+    if (!found.save.empty() || std::ranges::find(formats, found.format) == std::end(formats))
+        return {};
+    std::vector<checkpoint_tensor const*> empty;
+    for (checkpoint_tensor const& tensor : found.tensors)
+        if (index_vector const shape = tensor.shape; std::ranges::find(shape, 0) != shape.end())
+            empty.push_back(&tensor);
+    if (empty.empty())
+        return {};
+    return words(
+        found.path.string(), ": ", first_and_more("'" + empty.front()->key + "'", empty.size()),
+        empty.size() == 1 ? " has" : " have", " no elements (shape ",
+        index_vector(empty.front()->shape),
+        "): ZeRO stage 3 leaves parameters so that were not gathered; if this is one, save "
+        "with stage3_gather_16bit_weights_on_model_save, or convert the whole checkpoint by "
+        "zero_to_fp32.py or ds_to_universal.py of DeepSpeed");
+}
+
+/// The first few keys, and how many more there are.
+inline std::string some_keys(std::vector<std::string> const& keys) {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, keys.size()); ++i)
+        text += (i == 0 ? "'" : ", '") + keys[i] + "'";
+    return keys.size() > most ? text + " and " + std::to_string(keys.size() - most) + " more"
+                              : text;
+}
+
+/// Says which entries cannot be read, and why: one text for each reason.
+inline void warn_of_entries(checkpoint_metadata& found) {
+    std::map<std::string, std::vector<std::string>> tensors, values;
+    for (auto const& [key, reason] : found.unread_tensors)
+        tensors[reason].push_back(key);
+    for (checkpoint_object const& object : found.objects)
+        if (!object.opaque.empty())
+            values[object.opaque].push_back(object.key);
+    std::string const path = found.path.string() + ": ";
+    for (auto const& [reason, keys] : tensors)
+        found.warnings.push_back(path + some_keys(keys) +
+                                 (keys.size() == 1 ? " is a tensor" : " are tensors") +
+                                 " that cannot be read, and only what wants " +
+                                 (keys.size() == 1 ? "it" : "them") + " is refused: " + reason);
+    for (auto const& [reason, keys] : values)
+        found.warnings.push_back(
+            path + some_keys(keys) +
+            (keys.size() == 1 ? " is left out: it " : " are left out: each of them ") + reason);
+}
+
+/// Says what is left out when the tensors are read, so that it is not lost unseen.
+inline void add_warnings(opened_checkpoint& opened) {
+    checkpoint_metadata& found = opened.metadata;
+    for (std::string text :
+         {opened_part(*opened.files, found), tensors_within(found), placeholders(found)})
+        if (!text.empty())
+            found.warnings.push_back(std::move(text));
+    if (auto const others = other_tensors(*opened.files, found); !others.empty())
+        found.warnings.push_back(found.path.string() + ": " +
+                                 first_and_more(others.front(), others.size()) +
+                                 (others.size() == 1 ? " may have tensors of its own, and is"
+                                                     : " may have tensors of their own, and are") +
+                                 " not read: this is the checkpoint of the format " + found.format);
+    if (!found.unread.empty())
+        found.warnings.push_back(found.path.string() + ": " +
+                                 first_and_more(found.unread.front(), found.unread.size()) + " " +
+                                 found.unread_reason);
+    warn_of_entries(found);
+}
+
+} // namespace reshard::detail
+
+#endif
