@@ -145,6 +145,7 @@ struct fused_table {
         {"adaLN_modulation", "", longer, parts, "", "DiT: chunk(6) of shifts, scales and gates"},
         // all other keys with these texts
         {"*qkv*", "", either, unknown, "", "by the model"},
+        {"*kqv*", "", either, unknown, "", "by the model"},
         {"*gate_up*", "", either, parts, "", "gate, then up"},
         {"*up_gate*", "", either, parts, "", "PaddleFormers: fused_ffn of gate and up"},
         {"*linear_fc1*", "", either, unknown, "", "Megatron-Core"},
@@ -219,9 +220,12 @@ std::vector<fused_axis> axes_of_matrix(index_vector const& shape, std::size_t nd
     if (ndim > 2 || out == in)
         return {{rows, false}, {columns, false}};
     std::size_t const longer = out > in ? rows : columns;
-    if (side == fused_side::longer)
-        return {{longer}};
-    return {{longer, std::max(out, in) / 2 > std::min(out, in)}, {rows + columns - longer, false}};
+    std::size_t const other = rows + columns - longer;
+    bool const is_much_longer = std::max(out, in) > 2 * std::min(out, in);
+    if (side == fused_side::either)
+        return {{longer, is_much_longer}, {other, false}};
+    return is_much_longer ? std::vector<fused_axis>{{longer}}
+                          : std::vector<fused_axis>{{longer}, {other, false}};
 }
 
 /// The axes that may have the rows of the tensors.

@@ -30,8 +30,8 @@ enum class fused_side {
     first,  ///< the first one, as of convolutions by channel
     out_in, ///< the one before the last, as of weights `[out, in]`
     in_out, ///< the last, as of weights `[in, out]`
-    longer, ///< weights of that name are stored both ways: of a matrix the longer one
-    either, ///< they are stored both ways, and may be shorter than the hidden size, as of experts
+    longer, ///< weights of that name are stored both ways: of a matrix likely the longer one
+    either, ///< the same, but rows may be fewer than the hidden size, as those of experts
 };
 
 /// A name, and its meaning in a kind of model.

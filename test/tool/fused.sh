@@ -308,6 +308,8 @@ names yes l.0.gate_up_proj.weight '[6, 8]' 0 '{"hidden_size": 8}'
 names no l.0.gate_up_proj.weight '[6, 8]' 1 '{"text_config": {"hidden_size": 8}}'
 names yes l.0.up_gate_proj.weight '[8, 6]' 1 '{"hidden_size": 8}'
 names yes l.0.experts.gate_up_proj '[4, 6, 8]' 1 '{"hidden_size": 8}'
+names may l.0.qkv_proj.weight '[6, 8]' 0
+names no l.0.qkv_proj.weight '[6, 8]' 1 '{"hidden_size": 8}'
 names yes l.0.qkv_proj.qweight '[16, 6]' 1
 names no l.0.qkv_proj.qweight '[16, 6]' 0
 names yes m.gate_up_proj.weight_packed '[6, 8]' 0

@@ -72,6 +72,7 @@
 #include <reshard/expr/impl/fused_outputs.ipp>
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>
+#include <reshard/expr/impl/same_elements.ipp>
 #include <reshard/group/impl/agree.ipp>
 #include <reshard/group/impl/byte_reader.ipp>
 #include <reshard/group/impl/bytes.ipp>

@@ -5,8 +5,8 @@
 
 #include <reshard/expr/check.hpp>
 
-#include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/impl/find_scales.ipp>
+#include <reshard/expr/impl/same_elements.ipp>
 #include <reshard/expr/reshape.hpp>
 
 #include <algorithm>
@@ -25,61 +25,6 @@ namespace reshard::detail {
 inline bool is_whole_source(expression const& value, source_list const& sources) {
     return is_source_box(value) && value.pieces.is_whole() &&
            sources[value.pieces.source(0)].shape == value.shape;
-}
-
-/// Extents and distances in the source of the elements of a piece, in the order of the target and
-/// with as few loops as there can be.
-inline std::vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_vector const& from) {
-    index_vector const steps = p.order.apply(
-        factor_strides(row_major_strides(from), p.order.undo(p.extent), p.joins.source));
-    std::vector<std::pair<index_t, index_t>> loops;
-    for (std::size_t k = p.extent.size(); k-- > 0;) {
-        if (p.extent[k] == 1)
-            continue;
-        if (!loops.empty() && loops.back().second * loops.back().first == steps[k])
-            loops.back().first *= p.extent[k];
-        else
-            loops.emplace_back(p.extent[k], steps[k]);
-    }
-    return loops;
-}
-
-/// Whether two pieces take the same elements of a source of shape `from` in the box that both have.
-inline bool reads_alike(piece const& a, piece const& b, index_vector const& from) {
-    auto const common = intersect(a.target_box(), b.target_box());
-    if (!common)
-        return true;
-    if (a.target_box() == *common && b.target_box() == *common)
-        return linear_offset(a.source_offset, row_major_strides(from)) ==
-                   linear_offset(b.source_offset, row_major_strides(from)) &&
-               loops_of(a, from) == loops_of(b, from);
-    bool is_alike = true;
-    cut_to_target(a, *common, [&](piece const& of_a) {
-        cut_to_target(b, of_a.target_box(), [&](piece const& of_b) {
-            is_alike = is_alike && reads_alike(of_a, of_b, from);
-        });
-    });
-    return is_alike;
-}
-
-/// Whether a tensor has the elements that are expected, perhaps in another data type.
-inline bool is_made_as(expression const& expected, expression const& made,
-                       source_list const& sources) {
-    if (expected.shape != made.shape)
-        return false;
-    if (expected.pieces == made.pieces)
-        return true;
-    for (std::size_t i = 0; i < expected.pieces.size(); ++i)
-        for (std::size_t k = 0; k < made.pieces.size(); ++k) {
-            if (expected.pieces.source(i) == zero_source ||
-                !intersect(expected.pieces.target_box(i), made.pieces.target_box(k)))
-                continue;
-            if (expected.pieces.source(i) != made.pieces.source(k) ||
-                !reads_alike(expected.pieces[i], made.pieces[k],
-                             sources[made.pieces.source(k)].shape))
-                return false;
-        }
-    return true;
 }
 
 /// The form with which scales of some shape go with a tensor, if they have axes of extent 1 more or
@@ -113,7 +58,7 @@ public:
         number_sources();
         for (relation const& one : program_.relations())
             if (one.what == relation::kind::scale)
-                declared_.emplace(one.key, one.companion);
+                declared_.emplace(one.key, one);
         for (mapping_output const& output : program_.outputs())
             judge(output);
         for (relation& one : made_)
@@ -202,8 +147,8 @@ private:
         auto const first =
             std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
         found_scales const& scaled = *scales_of(*first, rule);
-        if (is_declared(output.key, scaled))
-            return;
+        if (relation const* const declared = declaration_of(output.key, scaled))
+            return check_declared(output, *declared, rule, ids);
         bool const is_whole = is_whole_source(output.value, program_.sources());
         mapping_output const* const scales = scales_of(output, rule, scaled);
         if (!scales)
@@ -213,7 +158,8 @@ private:
         if (refuses_cast_of(*scales, scaled))
             return;
         try {
-            compare(output, *scales, rule, ids);
+            made_scales const expected = expected_scales(output, rule, ids);
+            relate(output.key, scales->key, compare(output, *scales, expected));
         } catch (error const& problem) {
             bool const are_several = problem.code() == errc::overlap;
             if (!has_all(*scales, rule, ids) &&
@@ -221,20 +167,45 @@ private:
                 return refuse_missing(output, rule, scaled, is_whole);
             if (are_several && scales_in_order(output, rule) == sources_in_order(scales->value))
                 return relate_by_shape(output, *scales, rule);
-            bool const is_order = are_several || problem.code() == errc::unsupported;
-            add(output, is_order ? errc::bad_layout : problem.code(),
-                words("'", output.key, "' cannot keep its scales '", scales->key,
-                      "': ", are_several ? "these are in another order" : problem.what()));
+            refuse(output, *scales, problem);
         }
     }
 
-    /// Whether `scales=` names the scales of an output that has these scales of the source.
-    bool is_declared(std::string const& key, found_scales const& scaled) const {
+    /// What `scales=` says of an output, if that names what is made of these scales of the source.
+    relation const* declaration_of(std::string const& key, found_scales const& scaled) const {
         auto const [first, last] = declared_.equal_range(key);
-        return std::any_of(first, last, [&](auto const& one) {
-            mapping_output const* const made = program_.find(one.second);
+        auto const found = std::find_if(first, last, [&](auto const& one) {
+            mapping_output const* const made = program_.find(one.second.companion);
             return made && std::ranges::count(sources_of(made->value), number_of(scaled.scales));
         });
+        return found == last ? nullptr : &found->second;
+    }
+
+    /// Compares scales that `scales=` names, if it has the blocks that their keys and extents say.
+    void check_declared(mapping_output const& output, relation const& declared,
+                        scale_rule const& rule, numbers const& ids) {
+        mapping_output const& scales = *program_.find(declared.companion);
+        block_form const said{declared.block, declared.count};
+        try {
+            made_scales const expected = expected_scales(output, rule, ids);
+            auto const form = with_axes_of(expected.form, output.value.shape, scales.value.shape);
+            bool is_same = form && form->block == said.block;
+            for (std::size_t axis = 0; is_same && axis < said.ndim(); ++axis)
+                is_same = form->count_of(axis) == said.count_of(axis);
+            if (is_same)
+                compare(output, scales, expected);
+        } catch (error const& problem) {
+            if (problem.code() == errc::bad_layout)
+                refuse(output, scales, problem);
+        }
+    }
+
+    void refuse(mapping_output const& output, mapping_output const& scales, error const& problem) {
+        bool const is_order =
+            problem.code() == errc::overlap || problem.code() == errc::unsupported;
+        add(output, is_order ? errc::bad_layout : problem.code(),
+            words("'", output.key, "' cannot keep its scales '", scales.key, "': ",
+                  problem.code() == errc::overlap ? "these are in another order" : problem.what()));
     }
 
     /// The outputs that have elements of a source tensor.
@@ -265,7 +236,7 @@ private:
                               std::string const& tensor, std::string const& scales) {
         auto const own = with_ending(made, rule.tensor, rule.scales);
         return words("; write  scales=\"", names_as_pattern(tensor, scales),
-                     "\"  in the statement that makes '", made, "', or make ",
+                     "\"  in the statement that makes '", made, "', unless it is a macro, or make ",
                      own ? "'" + *own + "'" : std::string("its scales"), " in another statement");
     }
 
@@ -307,29 +278,36 @@ private:
         return false;
     }
 
-    /// \throws error if the scales cannot follow
-    void compare(mapping_output const& output, mapping_output const& scales, scale_rule const& rule,
-                 numbers const& ids) {
+    /// The scales that an output needs.
+    ///
+    /// \throws error if they cannot follow
+    made_scales expected_scales(mapping_output const& output, scale_rule const& rule,
+                                numbers const& ids) const {
         auto const source_of = [&](key_id id) {
             found_scales const* const one = scales_of(id, rule);
             if (!one)
                 fail(errc::shape_mismatch, "it is also made of '", program_.sources().key(id),
                      "', which has none");
-            tensor_layout const& made = source_.tensors[one->scales];
-            return scale_source{number_of(one->scales), made.dtype,
+            return scale_source{number_of(one->scales), source_.tensors[one->scales].dtype,
                                 source_.shape_of(source_.tensors[one->tensor]), one->form};
         };
         auto const known =
             std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
-        made_scales const expected = scales_and_form(output.value, scales_of(*known, rule)->form,
-                                                     source_of(*known).dtype, source_of);
-        index_vector const shape(scales.value.shape);
+        return scales_and_form(output.value, scales_of(*known, rule)->form, source_of(*known).dtype,
+                               source_of);
+    }
+
+    /// The form with which an output has its scales.
+    ///
+    /// \throws error with errc::bad_layout if they are not those that it needs
+    block_form compare(mapping_output const& output, mapping_output const& scales,
+                       made_scales const& expected) const {
+        index_vector const shape(scales.value.shape), wanted(expected.scales.shape);
         auto form = with_axes_of(expected.form, output.value.shape, shape);
         if (!form || !is_made_as(reshape(expected.scales, shape), scales.value, program_.sources()))
             fail(errc::bad_layout, "these are ", shape, ", or in another order; they have to be ",
-                 index_vector(expected.scales.shape), " of '",
-                 key_of(scales_of(*known, rule)->scales), "' as the elements are");
-        relate(output.key, scales.key, std::move(*form));
+                 wanted, ", and to follow as the elements do");
+        return *std::move(form);
     }
 
     /// The tensors of the source that an output has elements of, each once, as they follow along
@@ -388,7 +366,7 @@ private:
     std::vector<found_scales> found_;
     std::unordered_map<std::string, key_id> numbers_;
     std::multimap<key_id, found_scales const*> by_source_;
-    std::multimap<std::string, std::string> declared_;
+    std::multimap<std::string, relation> declared_;
     std::unordered_map<key_id, std::vector<mapping_output const*>> outputs_;
     std::vector<relation> made_;
     std::vector<scale_finding> findings_;
