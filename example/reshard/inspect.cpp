@@ -122,19 +122,13 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
            grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " bytes of it\n";
 }
 
-/// What is not read: files, and tensors with the reason.
-std::vector<std::string> texts_of_unread(checkpoint_metadata const& checkpoint) {
-    std::vector<std::string> texts = checkpoint.unread;
-    for (auto const& [key, reason] : checkpoint.unread_tensors)
-        texts.push_back("tensor '" + key + "': " + reason);
-    return texts;
-}
-
-/// Without the tensors that cannot be read, which are listed apart.
+/// Without the tensors that cannot be read: what they are and why is listed with the files that are
+/// not read.
 checkpoint_metadata without_unread(checkpoint_metadata opened) {
-    std::erase_if(opened.tensors, [&](detail::checkpoint_tensor const& tensor) {
-        return opened.unread_tensors.contains(tensor.key);
-    });
+    for (detail::checkpoint_tensor const& tensor : opened.tensors)
+        if (!tensor.is_read())
+            opened.unread.push_back("tensor '" + tensor.key + "': " + tensor.unread);
+    std::erase_if(opened.tensors, [](auto const& tensor) { return !tensor.is_read(); });
     return opened;
 }
 
@@ -175,8 +169,8 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
         all["this_layout_only"] = true;
     if (!checkpoint.objects.empty())
         all["objects"] = json_texts(object_keys(checkpoint));
-    if (auto const unread = texts_of_unread(checkpoint); !unread.empty())
-        all["unread"] = json_texts(unread);
+    if (!checkpoint.unread.empty())
+        all["unread"] = json_texts(checkpoint.unread);
     json::object opaque;
     for (detail::checkpoint_object const& object : checkpoint.objects)
         if (!object.opaque.empty())
@@ -266,7 +260,7 @@ std::string object_text(checkpoint_metadata const& checkpoint, inspect_options c
         text += "and " + counted(names.size() - shown, "more value") + " that " +
                 (names.size() - shown == 1 ? "is no tensor" : "are no tensors") +
                 "; --all shows them\n";
-    for (std::string const& name : texts_of_unread(checkpoint))
+    for (std::string const& name : checkpoint.unread)
         text += detail::printable("not read: " + name) + "\n";
     return text;
 }

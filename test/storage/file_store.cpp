@@ -50,18 +50,24 @@ public:
 
     std::unique_ptr<file> open(std::filesystem::path const& path) const override {
         calls += "open " + path.filename().string() + ";";
-        return std::make_unique<memory_file>(files_.at(path), fails);
+        if (is_rewritten)
+            ++written_ns;
+        return std::make_unique<memory_file>(files_.at(path), fails, written_ns);
     }
 
     mutable std::string calls;
-    bool fails = false; ///< from now on, files that are opened cannot be read
+    bool fails = false;        ///< from now on, files that are opened cannot be read
+    bool is_rewritten = false; ///< each opening finds a file that was written to
 
 private:
     class memory_file : public file {
     public:
-        memory_file(std::string const& bytes, bool const& fails) : bytes_(bytes), fails_(fails) {}
+        memory_file(std::string const& bytes, bool const& fails, std::int64_t written_ns)
+            : bytes_(bytes), fails_(fails), written_ns_(written_ns) {}
 
-        identity facts() const override { return {.bytes = bytes_.size()}; }
+        identity facts() const override {
+            return {.bytes = bytes_.size(), .written_ns = written_ns_};
+        }
         void read(std::uint64_t position, std::span<std::byte> target) const override {
             if (fails_)
                 fail(errc::io, "the memory fails");
@@ -72,8 +78,10 @@ private:
     private:
         std::string const& bytes_;
         bool const& fails_;
+        std::int64_t written_ns_;
     };
 
+    mutable std::int64_t written_ns = 0;
     std::map<std::filesystem::path, std::string> files_;
 };
 
@@ -121,6 +129,14 @@ BOOST_AUTO_TEST_CASE(a_store_that_fails_on_one_rank_fails_on_all) {
     files->fails = world().rank() == 0;
     BOOST_CHECK_EXCEPTION(load(world(), opened, part.tensors()), error,
                           mentions(errc::io, "the memory fails"));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_written_to_behind_its_header_is_refused) {
+    held part = rows();
+    auto const files = saved_in_memory(part);
+    files->is_rewritten = true;
+    BOOST_CHECK_EXCEPTION(open_checkpoint(solo(), "model", {.files = files}), error,
+                          mentions(errc::corrupt_file, "while it was opened"));
 }
 
 BOOST_AUTO_TEST_CASE(files_in_memory_are_not_mapped) {

@@ -12,6 +12,7 @@
 #include "shared_directory.hpp"
 #include "support/described_checkpoint.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <string>
@@ -151,7 +152,8 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_converted_and_loaded_again) {
             auto const target = directory.path() / std::to_string(number++);
             checkpoint const opened = open_checkpoint(world(), described_by(description));
             bool const has_unread =
-                !opened.metadata().unread.empty() || !opened.metadata().unread_tensors.empty();
+                !opened.metadata().unread.empty() ||
+                !std::ranges::all_of(opened.metadata().tensors, &checkpoint_tensor::is_read);
             bool const has_complex128 =
                 std::ranges::any_of(opened.metadata().tensors, [](auto const& tensor) {
                     return tensor.dtype == data_type::c128;

@@ -444,6 +444,8 @@ for file in named deflated; do
     succeeds 1 inspect "$file.pt"
     grep -q "^not a tensor: name = 'hello'$" output || report "a text of $file.npz is not carried"
     refuses 3 "'day' cannot be read" convert $file.npz out/x --to torch_dcp --only w --only day
+    refuses 3 "no tensors, and only tensors are written to npz; leave out .* \(--no-objects\), or write torch_dcp or torch_save$" \
+        convert $file.npz out/x.npz --without rows --without day --without swapped
     refuses 3 "no tensors, and safetensors has no place for them" convert $file.npz out/x --without rows --without day --without swapped
 done
 for ranks in 1 3; do

@@ -89,6 +89,11 @@ struct checkpoint_tensor {
     data_type dtype{};
     packed_vector shape; ///< global
     checkpoint_shards shards;
+    /// Why it cannot be read, as one of a quantised type; empty if it can. It has no shards then, and
+    /// its data type says nothing, nor does a shape without axes.
+    std::string unread{};
+
+    bool is_read() const { return unread.empty(); }
 
     bool operator==(checkpoint_tensor const&) const = default;
 };
@@ -134,9 +139,6 @@ struct checkpoint_metadata {
     /// optimizer state and master weights of a Unified Checkpoint.
     std::vector<std::string> unread{};
     std::string unread_reason{}; ///< goes on behind their names
-    /// Tensors that cannot be read, as those of quantised types, and why. They are among `tensors`
-    /// too, without shards; their data type there says nothing, nor does a shape without axes.
-    std::map<std::string, std::string> unread_tensors{};
     /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
     /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};

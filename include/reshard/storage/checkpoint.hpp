@@ -36,7 +36,7 @@
 
 namespace reshard::detail {
 
-struct opened_checkpoint;
+class noted_files;
 
 /// Runs `work`; an error of it begins with `path`.
 template <class Work>
@@ -51,8 +51,7 @@ void at_path(std::filesystem::path const& path, Work&& work) {
     }
 }
 
-/// How much is done: called with bytes done and bytes in all, of this process, after each MiB or
-/// so.
+/// Is called with the bytes done and the bytes in all of this process, after each MiB or so.
 using progress_function = std::function<void(index_t, index_t)>;
 
 /// Counts what is done of so many bytes, and tells it.
@@ -86,8 +85,7 @@ struct shard_place {
     constexpr auto operator<=>(shard_place const&) const = default;
 };
 
-/// Tensors without memory that stand for the shards in files, found by their place in
-/// `layout_of(metadata)`: places in them are counted from the shard's first element.
+/// The shards in files as tensors without memory, by their place in `layout_of(metadata)`.
 template <class View>
 shard_views<View> shapes_in_files(checkpoint_metadata const& metadata) {
     shard_views<View> views;
@@ -107,11 +105,10 @@ namespace reshard {
 /// How a checkpoint is opened.
 struct open_options {
     detail::safetensors_options format = {};
-    /// Files are read as memory, page by page as they are needed. Faster where pages are in memory
-    /// and mapped already; but a file that is cut while it is read, or a medium that fails, ends
-    /// the program with the signal SIGBUS. By default both are errors. Those of a delta are put
-    /// together as they are read, and are not mapped; nor are tensors of other libraries that are
-    /// not row-major in their files.
+    /// Files are read as memory, page by page. That is faster if pages are in memory already; but a
+    /// file that is cut while it is read, or a medium that fails, ends the program with the signal
+    /// SIGBUS. By default both are errors. Files of a delta are not mapped, nor are tensors of other
+    /// libraries that are not row-major.
     bool mapped = false;
     /// Where files are found and read; nothing: in the file system.
     std::shared_ptr<file_store const> files = {};
@@ -123,7 +120,8 @@ struct open_options {
 /// A checkpoint on disk, open for reading: what is not used is not read.
 class checkpoint {
 public:
-    /// \throws error as `open_checkpoint(path)` of the format, and with errc::io
+    /// \throws error as `open_checkpoint(path)` of the format, errc::io, and errc::corrupt_file for a
+    ///         file that is written to meanwhile
     explicit checkpoint(std::filesystem::path const& path, open_options const& how = {});
 
     checkpoint_metadata const& metadata() const { return metadata_; }
@@ -131,8 +129,7 @@ public:
     /// Adds to what was noticed when it was opened.
     void add_warnings(std::vector<std::string> const& texts);
 
-    /// Who holds what; holder `i` is file `i`. It is made when it is first asked for, and stays
-    /// where it is when the checkpoint is moved.
+    /// Who holds what; holder `i` is file `i`. It is made when it is first asked for.
     layout const& files_layout() const;
     std::vector<std::string> const& file_names() const { return names_; }
 
@@ -147,13 +144,12 @@ public:
     /// \throws error with errc::unsupported where the format has some, and they cannot be carried
     std::vector<detail::saved_object> read_objects() const;
 
-    /// True for formats whose values that are no tensors can be read.
+    /// True for formats with values that can be read.
     bool can_read_objects() const { return static_cast<bool>(read_objects_); }
 
     /// Opens a file.
     ///
-    /// \throws error with errc::corrupt_file where it is another one than when the checkpoint was
-    ///         opened, or was written to since
+    /// \throws error with errc::corrupt_file for one that was written to since
     std::unique_ptr<file_store::file> open_file(holder_t file) const;
 
     /// Where its files are.
@@ -167,12 +163,11 @@ public:
     /// \throws error with errc::corrupt_file where it is not where the checkpoint says
     std::byte const* mapped(detail::checkpoint_shard const& shard) const;
 
-    /// \throws error with errc::corrupt_file where a file was written to since the checkpoint was
-    ///         opened
+    /// \throws error with errc::corrupt_file for one that was written to since
     void check_unchanged(holder_t file) const;
 
 private:
-    /// What only those need who read tensors: it takes as long, and as much memory, as the rest.
+    /// What only those need who read tensors.
     struct views {
         std::once_flag has_layout;
         std::once_flag has_shapes;
@@ -181,7 +176,7 @@ private:
     };
 
     checkpoint(std::filesystem::path const& path, open_options const& how,
-               detail::opened_checkpoint opened);
+               std::shared_ptr<detail::noted_files const> const& noted);
 
     void check_same(holder_t file, file_store::file const& now) const;
 
@@ -207,8 +202,7 @@ namespace detail {
 /// The keys of values that are no tensors and can be read, in their order.
 RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& metadata);
 
-/// A digest of what a checkpoint says of itself, its save included, to see that all ranks opened
-/// the same one: of no paths, and of nothing that files say beside their tensors.
+/// A digest of a checkpoint's tensors, files and save, without paths: that of all ranks is the same.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
 /// Which ranks see which files of a checkpoint; null where all of them see all.
@@ -259,9 +253,8 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
 ///
 /// Machines may have some of its files each, at one path or at paths of their own: then what they
 /// have together is opened, and a load brings the bytes of each file from a rank that sees it.
-///
-/// Where a writer died while it replaced the checkpoint, and the file system could not exchange the
-/// old one and the new one in one step, the first rank puts the new one in place.
+/// If a writer died while it replaced the checkpoint, and the file system could not exchange the old
+/// one and the new one in one step, the first rank puts the new one in place.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where two

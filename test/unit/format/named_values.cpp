@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(endless_and_deep_values_are_opaque) {
         pickle const read(reshard::test::memory_file(all), "p", {0, all.size()}, {});
         return opaque_search(read).reason(read.root());
     };
-    auto const nested = [](int depth) {
+    auto const nested = [](std::size_t depth) {
         return std::string(depth, ']') + std::string(depth - 1, 'a');
     };
     BOOST_TEST(reason(nested(64)) == "");

@@ -49,7 +49,7 @@ void put(std::string& whole_bytes, checkpoint_tensor const& tensor, checkpoint_s
 described_tensors tensors_in(opened_checkpoint const& opened) {
     described_tensors all;
     for (checkpoint_tensor const& tensor : opened.metadata.tensors) {
-        if (opened.metadata.unread_tensors.contains(tensor.key))
+        if (!tensor.is_read())
             continue;
         std::string whole_bytes(static_cast<std::size_t>(byte_count(
                                     element_count(index_vector(tensor.shape)), tensor.dtype)),
@@ -132,7 +132,7 @@ void read_all(fs::path const& path) { tensors_in(open_files(files_of_system(), p
 bool is_refused(fs::path const& path) {
     try {
         checkpoint_metadata const found = open_files(files_of_system(), path, {}).metadata;
-        return !found.unread_tensors.empty() ||
+        return !std::ranges::all_of(found.tensors, &checkpoint_tensor::is_read) ||
                std::ranges::any_of(found.objects,
                                    [](auto const& one) { return !one.opaque.empty(); });
     } catch (error const& thrown) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -77,16 +78,19 @@ inline std::vector<holder_t> ranks_of(std::vector<checkpoint_file> const& files)
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
     detail::layout_builder made(static_cast<holder_t>(checkpoint.files.size()));
     made.reserve(checkpoint.tensors.size());
+    std::map<std::string, std::string> unread;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
         detail::shard_table shards(tensor.shape.size());
         for (detail::checkpoint_shard const& shard : tensor.shards)
             shards.push_back(shard.file, shard.region, shard.flat);
         made.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
+        if (!tensor.is_read())
+            unread.emplace(tensor.key, tensor.unread);
     }
     layout all = std::move(made).take();
     all.fused = checkpoint.fused;
     all.quantised = checkpoint.quantised;
-    all.unread = checkpoint.unread_tensors;
+    all.unread = std::move(unread);
     all.has_global_order = checkpoint.has_global_order;
     all.ranks = detail::ranks_of(checkpoint.files);
     return all;

@@ -244,7 +244,6 @@ public:
     checkpoint_metadata take(std::string_view format) {
         result_.format = format;
         result_.tensors = tensors_.take();
-        result_.unread_tensors = tensors_.take_unread();
         add_aliases(result_, aliases_);
         return std::move(result_);
     }

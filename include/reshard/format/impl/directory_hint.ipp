@@ -183,7 +183,7 @@ inline std::string hint_of_entries(file_store const& files,
 
 /// What somebody probably meant who gave `directory`, which is no checkpoint: the directory that a
 /// file in it names as the last one saved, others in it that are checkpoints, a file in it that is
-/// one and no part, or what makes a readable checkpoint of it; nothing where that is not known.
+/// one and no part, or what makes a readable checkpoint of it; nothing if that is not known.
 ///
 /// Never fails, and reads names and a few short files only.
 ///

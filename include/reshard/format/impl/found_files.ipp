@@ -42,7 +42,7 @@ inline std::vector<std::string> indexes_in(file_store const& files,
 
 /// The only one of these, if there is one.
 ///
-/// \throws error with errc::unsupported where there are several; it names them
+/// \throws error with errc::unsupported if there are several; it names them
 inline std::optional<std::filesystem::path> only_index(file_store const& files,
                                                        std::filesystem::path const& directory,
                                                        std::string_view ending) {
@@ -91,7 +91,7 @@ inline bool is_of_torch(std::filesystem::path const& path) {
 }
 
 /// The files of ranks in a directory that say themselves which parts of tensors they have: DTensors
-/// of torch.save; those of the model if there are others too. None where there are none.
+/// of torch.save; those of the model if there are others too. None if there are none.
 inline std::vector<std::filesystem::path> find_torch_ranks(file_store const& files,
                                                            std::filesystem::path const& directory) {
     auto const all = files.list(directory);

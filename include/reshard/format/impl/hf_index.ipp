@@ -65,7 +65,7 @@ inline void check_file_name(json_cursor const& place, std::string const& name) {
         place.refuse(json_quoted(name) + " is not the name of a file beside the index");
 }
 
-/// Whether it is the index of optimizer state that PaddleNLP 3 writes where each rank has a file of
+/// Whether it is the index of optimizer state that PaddleNLP 3 writes if each rank has a file of
 /// its own (`ignore_merge_optimizer`): it counts resumptions, and has no map.
 inline bool lists_nothing(json_cursor const& index) {
     return index.find("quant_ckpt_resume_times") && !index.find("weight_map");

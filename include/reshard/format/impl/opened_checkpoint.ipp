@@ -102,8 +102,6 @@ RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string
     warn_of_common(found, selection);
     std::erase_if(found.tensors, is_left_out);
     std::erase_if(found.objects, is_left_out);
-    std::erase_if(found.unread_tensors,
-                  [&](auto const& unread) { return !selection.takes(unread.first); });
     selection.check_matched(found, first, count);
     if (found.tensors.empty())
         fail(errc::unknown_key, found.path.string(), ": no tensor is selected",
@@ -218,8 +216,7 @@ RESHARD_DECL std::string text_behind(std::string_view text, std::string_view wha
 
 RESHARD_DECL void whole_tensors::add_unread(std::string key, index_vector const& shape,
                                             std::string reason) {
-    result_.unread_tensors.emplace(key, std::move(reason));
-    begin_tensor(std::move(key), data_type::u8, shape);
+    begin_tensor(std::move(key), data_type::u8, shape).unread = std::move(reason);
 }
 
 RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const& key) {

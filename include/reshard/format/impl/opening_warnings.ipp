@@ -55,7 +55,7 @@ inline std::vector<std::string> other_tensors(file_store const& files,
     return others;
 }
 
-/// That values hold tensors which are not found by name; nothing where none does.
+/// That values hold tensors which are not found by name; nothing if none does.
 inline std::string tensors_within(checkpoint_metadata const& found) {
     std::vector<std::string> keys;
     for (checkpoint_object const& object : found.objects)
@@ -106,8 +106,9 @@ inline std::string some_keys(std::vector<std::string> const& keys) {
 /// Says which entries cannot be read, and why: one text for each reason.
 inline void warn_of_entries(checkpoint_metadata& found) {
     std::map<std::string, std::vector<std::string>> tensors, values;
-    for (auto const& [key, reason] : found.unread_tensors)
-        tensors[reason].push_back(key);
+    for (checkpoint_tensor const& tensor : found.tensors)
+        if (!tensor.is_read())
+            tensors[tensor.unread].push_back(tensor.key);
     for (checkpoint_object const& object : found.objects)
         if (!object.opaque.empty())
             values[object.opaque].push_back(object.key);

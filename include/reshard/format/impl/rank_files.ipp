@@ -50,11 +50,10 @@ public:
         std::ranges::move(found.files, std::back_inserter(result_.files));
         std::ranges::move(found.warnings, std::back_inserter(result_.warnings));
         for (checkpoint_tensor& tensor : found.tensors)
-            if (found.unread_tensors.contains(tensor.key))
+            if (!tensor.is_read())
                 unread_.emplace(tensor.key, std::move(tensor));
             else
                 add_tensor(file, offset, std::move(tensor));
-        result_.unread_tensors.merge(found.unread_tensors);
         for (auto const& alias : found.aliases)
             ++aliases_[alias];
         add_objects(offset, found.objects, std::move(opened.read_objects));

@@ -111,7 +111,7 @@ public:
         return shape;
     }
 
-    /// \throws error with errc::corrupt_file where a rank has another shape than the rule gives it,
+    /// \throws error with errc::corrupt_file if a rank has another shape than the rule gives it,
     ///         or none of what stages place there
     checkpoint_tensor placed(rank_tensors const& tensors, layout_row const& row) const {
         checkpoint_tensor result = tensors.front().local;
@@ -128,7 +128,7 @@ public:
         return result;
     }
 
-    /// The first rule that matches the key counts; null where none does.
+    /// The first rule that matches the key counts; null if none does.
     layout_rule const* rule_of(std::string const& key) const {
         auto const rule = std::ranges::find_if(
             rules_.rules, [&](layout_rule const& one) { return one.match.matches(key); });

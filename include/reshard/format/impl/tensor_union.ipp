@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,10 +46,10 @@ public:
     void add_unread(holder_t file, std::string key, std::string reason) {
         check_new(file, key);
         checkpoint_tensor& tensor = tensors_.emplace_back();
-        tensor.key = key;
+        tensor.key = std::move(key);
         tensor.dtype = data_type::u8;
+        tensor.unread = std::move(reason);
         stated_by_.push_back(file);
-        unread_.emplace(std::move(key), std::pair(file, std::move(reason)));
     }
 
     /// Adds a shard of a tensor.
@@ -65,14 +64,6 @@ public:
         else if (stated_by_[number] == nobody)
             grow(tensor.shape, shard.region);
         tensor.shards.push_back(stored(file, shard, std::move(digests)));
-    }
-
-    /// Why tensors cannot be read, by key.
-    std::map<std::string, std::string> take_unread() {
-        std::map<std::string, std::string> reasons;
-        for (auto& [key, where] : unread_)
-            reasons.emplace(key, std::move(where.second));
-        return reasons;
     }
 
     /// The tensors, sorted by key.
@@ -103,15 +94,13 @@ private:
              "': ", text);
     }
 
-    holder_t first_file(checkpoint_tensor const& tensor) const {
-        auto const unread = unread_.find(tensor.key);
-        return unread == unread_.end() ? tensor.shards.front().file : unread->second.first;
-    }
-
     void check_new(holder_t file, std::string const& key) {
-        if (std::uint32_t const number = number_of(key); number < tensors_.size())
-            refuse(key, first_file(tensors_[number]), file,
-                   "it is in both, and no metadata says that these are shards");
+        std::uint32_t const number = number_of(key);
+        if (number == tensors_.size())
+            return;
+        checkpoint_tensor const& known = tensors_[number];
+        refuse(key, known.is_read() ? known.shards.front().file : stated_by_[number], file,
+               "it is in both, and no metadata says that these are shards");
     }
 
     /// The place of the tensor of that key, or the one behind the last. In the first file, no key
@@ -185,11 +174,10 @@ private:
 
     std::vector<checkpoint_file> const& files_;
     std::vector<checkpoint_tensor> tensors_;
-    std::vector<holder_t> stated_by_; ///< the file that states the global shape of each tensor
-    bool is_first_ = true;            ///< no second file was begun
-    key_index numbers_;               ///< of the tensors, from the second file on
-    /// Of tensors that cannot be read: their files, and why.
-    std::map<std::string, std::pair<holder_t, std::string>> unread_;
+    std::vector<holder_t>
+        stated_by_;        ///< the file that states the shape of each, or why it is not read
+    bool is_first_ = true; ///< no second file was begun
+    key_index numbers_;    ///< of the tensors, from the second file on
 };
 
 } // namespace reshard::detail

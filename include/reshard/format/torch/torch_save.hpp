@@ -54,10 +54,12 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 /// dicts, frozen sets sets and bytearrays bytes; a tensor has its elements, and so has an array of
 /// NumPy, whichever function pickled it. Names are those of Python 3 and of the newest NumPy.
 ///
-/// \param file names the checkpoint in messages
-/// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded where
-///         more than 256 MiB of text would be made; else as `torch_archive`
-RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file);
+/// \param file       names the checkpoint in messages
+/// \param most_bytes of text that is made, with what is not kept of it
+/// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded for more
+///         text; else as `torch_archive`
+RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file,
+                                 std::size_t most_bytes = std::size_t{1} << 28);
 
 /// The names of tuples in a file that have tensors: torch keeps these tuples whole, and here they
 /// are taken apart.

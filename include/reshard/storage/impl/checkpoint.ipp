@@ -10,29 +10,76 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <mutex>
 
 namespace reshard {
 
+namespace detail {
+
+/// Files of a store, with what each was when it was first opened: before its header was read.
+class noted_files : public file_store {
+public:
+    explicit noted_files(std::shared_ptr<file_store const> below) : below_(std::move(below)) {}
+
+    std::shared_ptr<file_store const> const& below() const { return below_; }
+
+    kind find(std::filesystem::path const& path) const override { return below_->find(path); }
+
+    std::vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
+        return below_->list(directory);
+    }
+
+    std::unique_ptr<file> open(std::filesystem::path const& path) const override {
+        auto opened = below_->open(path);
+        std::lock_guard const lock(mutex_);
+        facts_.try_emplace(path, opened->facts());
+        return opened;
+    }
+
+    /// Refuses a file that is another one now, or has been written to.
+    void check_same(std::filesystem::path const& path, identity now) const {
+        std::lock_guard const lock(mutex_);
+        auto const known = facts_.find(path);
+        if (known == facts_.end())
+            return;
+        now.bytes = known->second.bytes; // of a file that is shown otherwise
+        if (known->second != now)
+            fail(errc::corrupt_file, path.string(),
+                 ": was written to, or replaced, while it was opened; open the checkpoint again");
+    }
+
+private:
+    std::shared_ptr<file_store const> below_;
+    mutable std::mutex mutex_;
+    mutable std::map<std::filesystem::path, identity> facts_;
+};
+
+} // namespace detail
+
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
     : checkpoint(path, how,
-                 detail::open_files(how.files ? how.files : detail::files_of_system(), path,
-                                    how.format)) {}
+                 std::make_shared<detail::noted_files const>(
+                     how.files ? how.files : detail::files_of_system())) {}
 
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how,
-                                    detail::opened_checkpoint opened)
-    : files_(std::move(opened.files)),
-      metadata_(std::move(opened.metadata)),
-      read_objects_(std::move(opened.read_objects)) {
+                                    std::shared_ptr<detail::noted_files const> const& noted) {
     if (how.mapped && how.files)
         fail(errc::usage, path.string(), ": only files of the system can be mapped");
+    detail::opened_checkpoint opened = detail::open_files(noted, path, how.format);
+    metadata_ = std::move(opened.metadata);
+    read_objects_ = std::move(opened.read_objects);
+    bool const is_as_stored = opened.files == noted;
+    files_ = is_as_stored ? noted->below() : std::move(opened.files);
     auto const* const shown = dynamic_cast<detail::row_major_files const*>(files_.get());
-    bool const is_mapped =
-        how.mapped && (shown ? shown->lowest() : files_) == detail::files_of_system();
+    bool const is_mapped = how.mapped && (is_as_stored || (shown && shown->lowest() == noted));
     shown_ = is_mapped ? shown : nullptr;
     std::size_t const most_kept = detail::most_kept_files();
     for (detail::checkpoint_file const& file : metadata_.files) {
         auto now = files_->open(file.path);
         identities_.push_back(now->facts());
+        if (is_as_stored || shown) // those of a delta are put together
+            noted->check_same(file.path, identities_.back());
         if (identities_.back().bytes != file.bytes)
             fail(errc::corrupt_file, file.path.string(),
                  ": the file changed while it was opened, from ", file.bytes, " bytes to ",

@@ -125,6 +125,8 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
                advice_on_objects(source);
     if (!format.empty() && written_format_of(format).has_objects)
         return {};
+    if (format == "npz" || format == "npy") // which could have texts
+        return which + ", and only tensors are written to " + format + advice_on_objects(source);
     return which + ", and " + (format.empty() ? "safetensors" : format) + " has no place for " +
            (is_one ? "it" : "them") + advice_on_objects(source);
 }

@@ -127,7 +127,7 @@ private:
             if (!shape || shape->what == kind::none || !known || entries_[*known].is_object)
                 continue;
             checkpoint_tensor& tensor = result_.tensors[entries_[*known].number];
-            if (is_unread(tensor))
+            if (!tensor.is_read())
                 continue;
             std::string const what = "tensor '" + tensor.key + "'";
             make_flat(tensor, torch_extents(*values_, *shape, what), values_->file() + ": " + what);
@@ -152,12 +152,8 @@ private:
             [&] { return static_cast<std::uint32_t>(names_.size()); });
     }
 
-    bool is_unread(checkpoint_tensor const& tensor) const {
-        return result_.unread_tensors.contains(tensor.key);
-    }
-
     void set_unread(checkpoint_tensor& tensor, std::string reason) {
-        result_.unread_tensors.emplace(tensor.key, std::move(reason));
+        tensor.unread = std::move(reason);
         tensor.dtype = data_type::u8;
         tensor.shards.clear();
     }
@@ -233,7 +229,7 @@ private:
         item_files_.check_inside(file, bytes, named);
         if (what.is_object)
             return place_object(result_.objects[what.number], file, bytes);
-        if (is_unread(result_.tensors[what.number]))
+        if (!result_.tensors[what.number].is_read())
             return;
         std::uint32_t const chunk = chunk_of(what.number, index, named);
         checkpoint_shard& shard = result_.tensors[what.number].shards[chunk];
@@ -245,7 +241,7 @@ private:
 
     void place_object(checkpoint_object& object, std::size_t file, byte_run bytes) const {
         if (object.bytes.size() > 0)
-            refuse("object '", object.key, "' stands twice in storage_data");
+            refuse("object '", object.key, "' is twice in storage_data");
         if (bytes.size() == 0)
             refuse("object '", object.key, "' is said to have no bytes");
         object.file = static_cast<holder_t>(file);
@@ -312,7 +308,7 @@ private:
         for (std::size_t number = 0; number < items_.size(); ++number) {
             auto& items = items_[number];
             std::erase_if(items, [&](dcp_item const& item) {
-                return is_unread(result_.tensors[item.tensor]);
+                return !result_.tensors[item.tensor].is_read();
             });
             std::stable_sort(items.begin(), items.end(), [](dcp_item const& a, dcp_item const& b) {
                 return a.bytes.begin < b.bytes.begin;

@@ -77,10 +77,10 @@ public:
     /// How many files the model is in, as this one says.
     std::uint64_t files() const { return files_; }
 
-    /// Which of them it is, from 0 on, where it says so.
+    /// Which of them it is, from 0 on, if it says so.
     std::optional<std::uint64_t> number() const { return number_; }
 
-    /// How many tensors all of them have, where it says so.
+    /// How many tensors all of them have, if it says so.
     std::optional<std::uint64_t> tensors_of_all() const { return tensors_of_all_; }
 
     std::uint64_t tensors() const { return tensor_count_; }
@@ -223,7 +223,7 @@ private:
         entries_.push_back(std::move(one));
     }
 
-    /// The type of a number; one without a name where it is not known.
+    /// The type of a number; one without a name if it is not known.
     static gguf_type type_of(std::uint64_t number) {
         for (gguf_type const& type : gguf_types)
             if (type.number == number)
@@ -252,8 +252,8 @@ private:
                 all_.add_unread(one.name, one.shape, why_unread(one));
     }
 
-    /// Refuses tensors that exceed the file, or that are not one behind the other: where a count in
-    /// the header is wrong, others lie where these are thought to be.
+    /// Refuses tensors that exceed the file, or that do not follow one another: if a count in the
+    /// header is wrong, others are at these places.
     void check_places(std::uint64_t data) const {
         std::vector<entry const*> sorted;
         for (entry const& one : entries_)

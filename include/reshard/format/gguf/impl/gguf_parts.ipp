@@ -76,7 +76,7 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
     return opened;
 }
 
-/// The files of the model that has this one: its parts, in order, where its name says that it is
+/// The files of the model that has this one: its parts, in order, if its name says that it is
 /// one of several, `m-00001-of-00003.gguf`.
 ///
 /// \throws error with errc::missing_file for one that is not there, by its name

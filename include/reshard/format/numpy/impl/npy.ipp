@@ -77,7 +77,7 @@ struct npy_texts {
 
 /// What an array of texts has, `<U5` or `|S3`; nothing for any other array.
 ///
-/// \throws error with errc::corrupt_file where it has other bytes than its shape needs
+/// \throws error with errc::corrupt_file if it has other bytes than its shape needs
 inline std::optional<npy_texts> texts_of(npy_array const& array, std::string const& what) {
     std::string_view const descr = array.descr;
     if (descr.size() < 3 || std::string_view("<>|=").find(descr[0]) == descr.npos ||

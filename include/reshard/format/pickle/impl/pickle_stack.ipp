@@ -104,8 +104,7 @@ protected:
         push(run);
     }
 
-    /// Adds values behind those that a list or a dict has, at another place where others follow
-    /// them.
+    /// Adds values to those that a list or a dict has, at another place if others follow them.
     void extend(pickle_value container, std::span<pickle_value const> values) {
         std::vector<pickle_value>& all = result_.values_;
         pickle::run& run = result_.runs_[container.place];

@@ -47,8 +47,12 @@ inline std::string hexadecimal(std::string bytes) {
 class object_writer {
 public:
     object_writer(torch_archive const& archive, file_store::file const& file,
-                  std::string const& what)
-        : archive_(archive), values_(archive.values()), file_(file), what_(what) {}
+                  std::string const& what, std::size_t most_bytes)
+        : archive_(archive),
+          values_(archive.values()),
+          file_(file),
+          what_(what),
+          most_bytes_(most_bytes) {}
 
     std::string text() {
         put(values_.root(), 0);
@@ -58,8 +62,7 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    static constexpr std::size_t most_steps = std::size_t{1} << 24,
-                                 most_bytes = std::size_t{1} << 28;
+    static constexpr std::size_t most_steps = std::size_t{1} << 24;
 
     /// All that is made is counted, and what is not kept as well, so that a small file, in which
     /// one text stands many times, is not written for hours.
@@ -70,8 +73,8 @@ private:
     }
 
     void check_room(std::size_t bytes) const {
-        if (bytes > most_bytes - made_)
-            fail(errc::limit_exceeded, values_.file(), ": ", what_, ": is more than ", most_bytes,
+        if (bytes > most_bytes_ - made_)
+            fail(errc::limit_exceeded, values_.file(), ": ", what_, ": is more than ", most_bytes_,
                  " bytes as text");
     }
 
@@ -324,7 +327,7 @@ private:
         file_tensor const tensor = archive_.tensor(value, what_);
         auto const size = static_cast<std::size_t>(bits(tensor.dtype)) / 8;
         auto const count = static_cast<std::size_t>(element_count(tensor.shape));
-        if (count > (most_bytes - made_) / size)
+        if (count > (most_bytes_ - made_) / size)
             fail(errc::limit_exceeded, values_.file(), ": ", what_, " has a tensor of ", count,
                  " elements");
         std::string bytes(count * size, ' ');
@@ -345,16 +348,18 @@ private:
     pickle const& values_;
     file_store::file const& file_;
     std::string const& what_;
+    std::size_t most_bytes_;
     std::string text_;
     std::size_t made_ = 0; ///< bytes, with those that were not kept
     std::size_t steps_ = 0;
 };
 
-RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file) {
+RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file,
+                                 std::size_t most_bytes) {
     archive_file const bytes(object.archive, file);
     std::string const what = "object '" + object.key + "'";
     torch_archive const archive(bytes, file + ": " + what, {0, object.archive.size()});
-    return object_writer(archive, bytes, what).text();
+    return object_writer(archive, bytes, what, most_bytes).text();
 }
 
 } // namespace reshard::detail

@@ -173,7 +173,7 @@ private:
     std::list<inflate_state> places_;
 };
 
-/// Where the next deflated member is shown: `end` is behind the one before.
+/// The place of the next deflated member: `end` is the end of the one before.
 inline byte_run shown_bytes(zip_member const& one, std::uint64_t end, std::string_view name) {
     // Deflate makes at most 258 bytes of two bits; so memory does not grow with a false size.
     constexpr std::uint64_t most_a_byte = 1032;
@@ -202,7 +202,7 @@ RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& fil
     return shown;
 }
 
-/// A file with what is behind its end; refers to the store.
+/// A file with its inflated members after its end; refers to the store.
 class file_with_inflated : public file_store::file {
 public:
     file_with_inflated(std::unique_ptr<file_store::file> real, files_with_inflated const& all,
