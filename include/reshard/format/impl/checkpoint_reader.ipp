@@ -146,7 +146,8 @@ public:
                      saves_[i], "; load another checkpoint");
     }
 
-    /// Adds the tensors of the last file, whole ones, but for those `elsewhere`.
+    /// Adds the tensors of the last file, whole ones, but for those `elsewhere`. A master weight
+    /// whose weight is in no file before is the weight.
     void add_whole(safetensors_header header, unified_part part = unified_part::model,
                    key_set const& elsewhere = {}) {
         file_digests digests(header, last_name());
@@ -158,9 +159,11 @@ public:
             bool const is_read = !elsewhere.contains(entry.name);
             if (is_of_paddle)
                 entry.dtype = type_of_paddle(entry.dtype);
-            if (part != unified_part::model)
+            bool const is_lone_master =
+                part == unified_part::master_weights && !tensors_.contains(entry.name);
+            if (part != unified_part::model && !is_lone_master)
                 entry.name = key_in_part(part, entry.name);
-            else if (keeps_weights_ && is_read)
+            else if ((keeps_weights_ || is_lone_master) && is_read)
                 note_weight(entry);
             file_shard shard =
                 whole_file_shard(std::move(entry), header.data_offset, digests.file());

@@ -32,7 +32,7 @@ namespace reshard::detail {
 /// Refuses what is no archive.
 inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
                              std::string const& path) {
-    char first[2] = {};
+    char first[8] = {};
     if (bytes < sizeof first)
         fail(errc::corrupt_file, path, ": the file has ", counted(bytes, "byte"),
              ", and one of torch.save has more; was it cut short?");
@@ -44,7 +44,8 @@ inline void check_is_archive(file_store::file const& file, std::uint64_t bytes,
             errc::unsupported, path,
             ": is a pickle without an archive, as torch.save wrote it before torch 1.6; load it in "
             "torch and save it again");
-    fail(errc::corrupt_file, path, ": begins as no file of torch.save does");
+    fail(errc::corrupt_file, path, ": begins as no file of torch.save does",
+         pointer_hint({first, sizeof first}));
 }
 
 inline std::vector<named_value> values_in(torch_archive const& archive,
