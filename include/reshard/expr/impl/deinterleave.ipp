@@ -172,7 +172,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const* targ
     return fused_text_of(key, program.find(key)->value.shape, made) + others +
            ", and the target has it whole: its tensors are written one after the other, as the "
            "statement  " +
-           key + " -> " + key + ", " + made.macro + "  does";
+           key + " -> " + key + ", " + made.macro + "  does; --cut-fused writes it as it is";
 }
 
 /// Which of the tensors that were fused each place along the axis belongs to.
