@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
+#include <reshard/format/text_file.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
 
 #include <algorithm>
