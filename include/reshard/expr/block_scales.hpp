@@ -6,7 +6,6 @@
 #include <reshard/core/config.hpp>
 #include <reshard/expr/expression.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -103,14 +102,19 @@ constexpr permutation order_of_scales(block_form const& source, permutation cons
     return permutation::of(kept, kept.size());
 }
 
+/// Refuses a form of another number of axes.
+constexpr void check_axes(block_form const& form, std::size_t ndim) {
+    if (form.ndim() != ndim)
+        fail(errc::shape_mismatch, "a block of ", form.block, " has ", counted(form.ndim(), "axis"),
+             ", and the tensor ", ndim);
+}
+
 /// Refuses what scales cannot follow.
 constexpr void check_scaled(piece const& p, block_form const& form) {
     if (!p.casts.empty())
         fail(errc::dtype_mismatch, "a block-scaled tensor of ", p.stored,
              " cannot be cast: its scales belong to its stored values");
-    if (form.ndim() != p.source_offset.size())
-        fail(errc::shape_mismatch, "a block of ", form.block, " has ", counted(form.ndim(), "axis"),
-             ", and the tensor ", p.source_offset.size());
+    check_axes(form, p.source_offset.size());
 }
 
 /// The pieces of scales that belong to a piece of their tensor.
@@ -148,8 +152,8 @@ struct made_scales {
 /// tensor. Zeros need scales only in blocks that have nothing else.
 ///
 /// \par Shape  `form` of the sources; the result has the scales of each block of `tensor`
-/// \throws     error with errc::shape_mismatch where the tensor is cut inside a block, or blocks of
-///             two shapes meet, errc::dtype_mismatch where it is cast or scales differ in type,
+/// \throws     error with errc::shape_mismatch if the tensor is cut inside a block, or blocks of
+///             two shapes meet, errc::dtype_mismatch if it is cast or scales differ in type,
 ///             errc::unsupported if a reshape parts blocks, errc::overlap for two scales at one
 ///             index
 /// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
@@ -180,6 +184,7 @@ constexpr made_scales scales_and_form(expression const& tensor, block_form const
             add_scales(pieces, one.scales[k], one.form);
     }
     block_form const target = made.value_or(form);
+    check_axes(target, tensor.ndim());
     index_vector const shape = scale_counts(tensor.shape, target);
     if (!made)
         pieces = piece_list(shape.size());

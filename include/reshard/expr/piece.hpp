@@ -8,7 +8,9 @@
 #include <reshard/core/cast_chain.hpp>
 #include <reshard/core/permutation.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 /// \file
 /// What every program ends as: a box of a source tensor that is a box of a target tensor.
@@ -66,6 +68,24 @@ constexpr void validate(piece const& part) {
         fail(errc::bad_layout, "it has a piece of the extents ", part.extent, " from ",
              part.source_offset, " to ", part.target_offset);
 }
+
+namespace detail {
+
+/// The axis of the target that is axis `along` of the source, as far as a piece has it; nothing if
+/// a reshape has made that a part of other axes.
+constexpr std::optional<std::size_t> same_axis(piece const& p, std::size_t along) {
+    box const source = p.source_box(), target = p.target_box();
+    for (std::size_t k = 0; k < p.extent.size(); ++k) {
+        std::size_t const axis = axis_of_factor(p.joins.target, k);
+        if (axis_of_factor(p.joins.source, p.order[k]) == along && along < source.ndim() &&
+            axis < target.ndim() && p.extent[k] == source.shape[along] &&
+            p.extent[k] == target.shape[axis])
+            return axis;
+    }
+    return std::nullopt;
+}
+
+} // namespace detail
 
 } // namespace reshard
 

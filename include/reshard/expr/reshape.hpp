@@ -176,6 +176,8 @@ constexpr expression reshape(expression const& tensor, index_vector const& shape
         fail(errc::shape_mismatch, "the shape ", tensor.shape, " has ",
              detail::counted(element_count(tensor.shape), "element"), ", and ", shape, " has ",
              count);
+    if (shape == tensor.shape)
+        return tensor;
     expression result{shape, tensor.dtype, detail::piece_list(shape.size())};
     if (count == 0)
         return result;

@@ -32,9 +32,10 @@ namespace reshard {
 /// rank of all; those of files that a rank does not see, by one that does. Each rank shares in
 /// comparing the replicas of the tensors that are used. Tensors that the program only adds keep
 /// their content, and so do those that `how.strict` leaves out; the result says which, and what
-/// else the mode wants to be said. Of the options, `program`, `strict`, `needs`, `shape_mismatch`,
-/// `verify`, `reads`, `relays` and `deadline` apply; a function gets the catalogs of the checkpoint
-/// and of what all ranks want.
+/// else the mode wants to be said. An interleaved tensor that is wanted whole gets its tensors one
+/// after the other, unless `how.cut_fused` is set. Of the options, `program`, `strict`, `needs`,
+/// `shape_mismatch`, `verify`, `reads`, `relays` and `deadline` apply; a function gets the catalogs
+/// of the checkpoint and of what all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and
 ///         errc::io; then tensors have what was read before. All else before anything is written:

@@ -118,6 +118,12 @@ BOOST_AUTO_TEST_CASE(another_number_of_elements_is_refused_with_both) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_tensor_without_axes_may_keep_its_shape) {
+    expression const one = reshape(source_of({1}), {});
+    BOOST_TEST((reshape(one, {}) == one));
+    BOOST_TEST((reshape(reshape(one, {}), {1, 1}).shape == index_vector{1, 1}));
+}
+
 BOOST_AUTO_TEST_CASE(casts_and_zeros_are_kept) {
     expression const value = reshape(cast(source_of({4}), data_type::bf16), {2, 2});
     BOOST_TEST((value.dtype == data_type::bf16));

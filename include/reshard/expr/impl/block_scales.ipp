@@ -9,6 +9,7 @@
 #include <reshard/expr/permute.hpp>
 #include <reshard/expr/reshape.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -58,8 +59,7 @@ public:
           shared_(p.extent.size(), 1) {}
 
     scaled_piece run() {
-        for (std::size_t axis = 0; axis < target_.ndim(); ++axis)
-            find_partner(axis);
+        find_partners();
         for (std::size_t axis = 0; axis < source_.ndim(); ++axis)
             if (!is_kept_[axis])
                 share_out(axis);
@@ -91,15 +91,12 @@ private:
              "; reshape other axes, or between blocks, or dequantise the model first");
     }
 
-    void find_partner(std::size_t axis) {
-        for (std::size_t k = 0; k < p_.extent.size() && partner_[axis] == none; ++k) {
-            std::size_t const from = source_axis(k);
-            if (target_axis(k) != axis || from >= source_.ndim() || is_kept_[from] ||
-                source_.shape[from] != p_.extent[k] || target_.shape[axis] != p_.extent[k])
-                continue;
-            partner_[axis] = from;
-            is_kept_[from] = true;
-        }
+    void find_partners() {
+        for (std::size_t from = 0; from < source_.ndim(); ++from)
+            if (auto const axis = same_axis(p_, from); axis && partner_[*axis] == none) {
+                partner_[*axis] = from;
+                is_kept_[from] = true;
+            }
     }
 
     /// The factors of an axis of the source, the innermost first.

@@ -42,6 +42,7 @@ inline std::optional<block_form> with_axes_of(block_form form, index_vector cons
             return std::nullopt;
         used += is_there;
         form.count[axis] = is_there ? one.count[0] : 0;
+        form.block[axis] = is_there ? form.block[axis] : 0;
     }
     return used == scales.size() ? std::optional(form) : std::nullopt;
 }

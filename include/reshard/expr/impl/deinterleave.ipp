@@ -229,20 +229,6 @@ private:
     std::map<std::size_t, std::size_t> pairs_;
 };
 
-/// The axis of the target that is axis `along` of the source, as far as the piece has it; nothing if
-/// a reshape has made that a part of other axes.
-inline std::optional<std::size_t> same_axis(piece const& one, std::size_t along) {
-    box const from = one.source_box(), made = one.target_box();
-    for (std::size_t k = 0; k < one.extent.size(); ++k) {
-        std::size_t const axis = axis_of_factor(one.joins.target, k);
-        if (axis_of_factor(one.joins.source, one.order[k]) == along && along < from.ndim() &&
-            axis < made.ndim() && one.extent[k] == from.shape[along] &&
-            one.extent[k] == made.shape[axis])
-            return axis;
-    }
-    return std::nullopt;
-}
-
 /// Whether an output that a macro interleaves has, as one of its tensors, several that the source
 /// `id` has interleaved.
 inline bool fuses_again(expression const& value, fused_tensor const& made, key_id id,

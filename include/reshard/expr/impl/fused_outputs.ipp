@@ -100,12 +100,10 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis) {
     if (wanted.is_scattered(axis))
         return words(", and rank ", wanted.scattered.rank, " of the target holds ",
                      wanted.scattered.held,
-                     " boxes there, so that ranks would get elements of "
-                     "wrong tensors");
+                     " boxes there, so that ranks would get elements of wrong tensors");
     if (parts == 1)
         return ", and the target does not cut it there, so that ranks would get elements of "
-               "several "
-               "tensors in turn where they expect one after the other";
+               "several tensors in turn where they expect one after the other";
     return words(", and the target cuts it there into ", parts,
                  wanted.is_even(axis) ? "" : " that are not equal",
                  ", so that ranks would get elements of wrong tensors");

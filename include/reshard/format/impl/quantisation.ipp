@@ -71,26 +71,30 @@ private:
     bool says_order_ = false;
 };
 
-/// Whether the groups of input channels that a tensor of a checkpoint says are in another order
-/// than the channels. A tensor that is not stored in one piece says nothing.
-inline bool are_groups_mixed(file_store const& files, checkpoint_metadata const& found,
-                             checkpoint_tensor const& tensor) {
-    bool const is_list =
-        tensor.dtype == data_type::i32 && tensor.shape.size() == 1 && tensor.shards.size() == 1;
-    if (!is_list || tensor.shards[0].end - tensor.shards[0].begin !=
-                        static_cast<std::uint64_t>(tensor.shape[0]) * sizeof(std::int32_t))
+/// Whether a shard has groups of input channels in another order than the channels. One that is
+/// not stored as a list, or that cannot be read, says nothing.
+inline bool are_groups_mixed(file_store const& files, std::filesystem::path const& path,
+                             checkpoint_shard const& shard) {
+    index_vector const shape = stored_shape(shard);
+    if (shape.size() != 1 ||
+        shard.end - shard.begin != static_cast<std::uint64_t>(shape[0]) * sizeof(std::int32_t))
         return false;
-    std::vector<std::int32_t> groups(static_cast<std::size_t>(tensor.shape[0]));
-    auto const& shard = tensor.shards[0];
-    files.open(found.files[shard.file].path)
-        ->read(shard.begin, std::as_writable_bytes(std::span(groups)));
+    std::vector<std::int32_t> groups(static_cast<std::size_t>(shape[0]));
+    try {
+        files.open(path)->read(shard.begin, std::as_writable_bytes(std::span(groups)));
+    } catch (error const&) {
+        return false;
+    }
     return !std::ranges::is_sorted(groups);
 }
 
-/// Whether any `g_idx` of a checkpoint mixes groups.
+/// Whether any `g_idx` of a checkpoint does.
 inline bool are_groups_mixed(file_store const& files, checkpoint_metadata const& found) {
     return std::ranges::any_of(found.tensors, [&](checkpoint_tensor const& tensor) {
-        return tensor.key.ends_with("g_idx") && are_groups_mixed(files, found, tensor);
+        return tensor.dtype == data_type::i32 && tensor.key.ends_with("g_idx") &&
+               std::ranges::any_of(tensor.shards, [&](checkpoint_shard const& shard) {
+                   return are_groups_mixed(files, found.files[shard.file].path, shard);
+               });
     });
 }
 
@@ -111,8 +115,6 @@ inline boost::json::value document_beside(file_store const& files,
 
 /// The facts in the configuration beside a checkpoint, which is read only if a tensor may be
 /// quantised, or in its `g_idx`, if the configuration does not say the order of channels.
-///
-/// \throws error with errc::io or errc::corrupt_file if these cannot be read
 inline quantisation_facts read_quantisation(file_store const& files,
                                             checkpoint_metadata const& found) {
     if (std::ranges::none_of(found.tensors, may_be_quantised, &checkpoint_tensor::dtype))
