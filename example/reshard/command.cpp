@@ -99,6 +99,15 @@ void add_compatible(CLI::App& command, reshard::detail::safetensors_options& rea
         "take the one that the index lists");
 }
 
+void add_source_layout(CLI::App& command, reshard::detail::safetensors_options& reading,
+                       std::string const& directory) {
+    command.add_option("--source-layout", reading.source_layout,
+                       "A JSON file that says which files of " + directory +
+                           " ranks wrote, and how their tensors are cut, for files that do not "
+                           "say it themselves: {\"files\": \"consolidated.{rank:02}.pth\", "
+                           "\"mesh\": [[\"tp\", 2]], \"rules\": [...]}");
+}
+
 void add_reading(CLI::App& command, reshard::detail::safetensors_options& reading) {
     add_from(command, reading.from);
     add_compatible(command, reading);
@@ -114,11 +123,7 @@ void add_reading(CLI::App& command, reshard::detail::safetensors_options& readin
                     "A pattern of keys that are left out, such as 'optimizer.**'")
         ->expected(1)
         ->take_all();
-    command.add_option("--source-layout", reading.source_layout,
-                       "A JSON file that says which files of a directory ranks wrote, and how "
-                       "their tensors are cut, for files that do not say it themselves: "
-                       "{\"files\": \"consolidated.{rank:02}.pth\", \"mesh\": [[\"tp\", 2]], "
-                       "\"rules\": [...]}");
+    add_source_layout(command, reading, "a directory");
 }
 
 void add_to(CLI::App& command, std::string& format, std::string const& target) {

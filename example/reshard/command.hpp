@@ -77,7 +77,11 @@ void add_from(CLI::App& command, std::string& format);
 /// Adds `--compatible`.
 void add_compatible(CLI::App& command, reshard::detail::safetensors_options& reading);
 
-/// Adds `--from`, `--compatible`, `--only` and `--without`.
+/// Adds `--source-layout`. \param directory what help calls the directory that it is for
+void add_source_layout(CLI::App& command, reshard::detail::safetensors_options& reading,
+                       std::string const& directory);
+
+/// Adds `--from`, `--compatible`, `--only`, `--without` and `--source-layout`.
 void add_reading(CLI::App& command, reshard::detail::safetensors_options& reading);
 
 /// Adds `--to FORMAT`. \param target the argument that is written

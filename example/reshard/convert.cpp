@@ -232,8 +232,6 @@ outcome converted(processes const& world, convert_report const& report, double s
             note(text);
     if (world.rank() == 0)
         note_aliases(report.aliases);
-    if (world.rank() == 0 && !report.deinterleaved.empty())
-        note(report.deinterleaved + std::string(cut_fused_hint));
     if (world.rank() == 0 && report.objects > 0)
         note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
              (report.objects == 1 ? "is no tensor" : "are no tensors"));

@@ -25,7 +25,7 @@ namespace json = boost::json;
 struct diff_options {
     std::string a;
     std::string b;
-    detail::safetensors_options reading = {}; ///< of both
+    detail::safetensors_options reading = {}; ///< of both; the source layout is for `a` alone
     compare_options how = {};
     progress_when progress = progress_when::on_terminal;
 };
@@ -141,7 +141,9 @@ comparison compared(processes const& world, checkpoint const& a, checkpoint cons
 outcome diff(processes const& world, diff_options const& options, bool as_json) {
     stopwatch const watch;
     checkpoint const a = open_checkpoint(world, options.a, {.format = options.reading});
-    checkpoint const b = open_checkpoint(world, options.b, {.format = options.reading});
+    detail::safetensors_options reading_b = options.reading;
+    reading_b.source_layout.clear();
+    checkpoint const b = open_checkpoint(world, options.b, {.format = reading_b});
     say_warnings(world, a);
     say_warnings(world, b);
     comparison const found = compared(world, a, b, options);
@@ -184,6 +186,7 @@ void add_diff(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "A", options->a, "A checkpoint")->required();
     add_path(*command, chosen, "B", options->b, "Another one")->required();
     add_compatible(*command, options->reading);
+    add_source_layout(*command, options->reading, "A");
     command->add_flag("--data", options->how.data,
                       "Read all data; without it, tensors of equal shards are compared by the "
                       "digests saved with them, and read where these differ");

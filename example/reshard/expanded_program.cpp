@@ -7,9 +7,12 @@
 #include "renames.hpp"
 
 #include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/make_finding.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/storage/target_files.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -31,9 +34,10 @@ std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
 
 /// The renames of tensors; `object_renames` has those of other values.
 std::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const& tensors,
-                                        std::string_view whose, job_files const& files) {
-    std::vector<rename_pair> renames =
-        rules.pairs(keys_of(tensors, files), states_in(tensors), whose);
+                                        std::vector<aoa::state_suffix> const& states,
+                                        job_files const& files) {
+    std::vector<rename_pair> renames = rules.pairs(
+        keys_of(tensors, files), states, files.reverse ? "what the program makes" : "the source");
     key_set const objects(files.objects.begin(), files.objects.end());
     std::erase_if(renames, [&](rename_pair const& one) {
         return objects.contains(one.first) && !tensors.find(one.first);
@@ -55,12 +59,20 @@ void add_renames(aoa::program& code, std::vector<rename_pair> const& renames, bo
     code.replace_statements(std::move(all));
 }
 
+/// Adds the states that follow renames to those that a program knows.
+void add_states(aoa::program& code, std::vector<aoa::state_suffix> const& added) {
+    auto states = code.state_suffixes();
+    std::ranges::copy_if(added, std::back_inserter(states), [&](aoa::state_suffix const& state) {
+        return std::ranges::find(code.state_suffixes(), state) == code.state_suffixes().end();
+    });
+    code.set_state_suffixes(std::move(states));
+}
+
 /// The tensors of a source under new names, as they are cut; states have followed.
 catalog renamed(catalog const& source, std::vector<rename_pair> const& renames,
-                job_files const& files) {
+                std::vector<aoa::state_suffix> const& states, job_files const& files) {
     aoa::program code;
-    code.set_state_suffixes(
-        aoa::detail::with_conventions(files.expanding.state_suffixes, source, nullptr));
+    code.set_state_suffixes(states);
     add_renames(code, renames, true);
     mapping const map = aoa::lower(code, source, nullptr, files.lowering);
     catalog const made = catalog_of(map);
@@ -70,6 +82,39 @@ catalog renamed(catalog const& source, std::vector<rename_pair> const& renames,
             output && detail::is_source_box(output->value))
             entry.parts = source[output->value.pieces.source(0)].parts;
     return catalog(std::move(entries));
+}
+
+/// The error of a statement that reads a tensor by the name that it has before `--rename`.
+aoa::finding old_name(aoa::program const& code, aoa::statement const& statement,
+                      aoa::name const& name, std::vector<rename_pair> const& renames) {
+    std::string const key(code.text(name));
+    auto const pair = std::ranges::find(renames, key, &rename_pair::first);
+    return aoa::detail::make_finding(
+        code, statement,
+        {errc::unknown_key,
+         detail::words("'", key, "' is renamed by --rename before the program runs; write ",
+                       pair != renames.end() ? "'" + pair->second + "'" : "its new name"),
+         name.where, key});
+}
+
+/// Adds an error for each tensor of the source that a program reads by its old name.
+void refuse_old_names(aoa::expansion& expanded, catalog const& source, catalog const& seen,
+                      std::vector<rename_pair> const& renames) {
+    aoa::program const& code = expanded.code;
+    key_set known; // made by the program, or refused
+    for (aoa::statement const& statement : code.statements()) {
+        for (aoa::name const& name : code.left(statement)) {
+            std::string const key(code.text(name));
+            if (name.kind != aoa::name::kind_type::text || !source.find(key) || seen.find(key) ||
+                !known.insert(key).second)
+                continue;
+            expanded.findings.push_back(old_name(code, statement, name, renames));
+            if (!expanded.first_error)
+                expanded.first_error = errc::unknown_key;
+        }
+        for (aoa::name const& name : code.right(statement))
+            known.emplace(code.text(name));
+    }
 }
 
 } // namespace
@@ -99,8 +144,9 @@ program_expander::program_expander(catalog const& source, job_files const& files
     rules_.emplace(files.renames);
     if (files.reverse)
         return;
-    before_ = tensor_renames(*rules_, source, "the source", files);
-    seen_ = renamed(source, before_, files);
+    states_ = states_in(source);
+    before_ = tensor_renames(*rules_, source, states_, files);
+    seen_ = renamed(source, before_, states_, files);
 }
 
 std::vector<aoa::known_tensor>
@@ -135,13 +181,16 @@ aoa::expansion program_expander::expand(aoa::program const& written,
     aoa::expansion expanded = expand_as_written(written, target);
     if (!rules_ || !expanded.is_complete)
         return expanded;
-    catalog const from = files_.reverse ? exports_of(expanded, source_, files_) : source_;
-    add_renames(expanded.code,
-                files_.reverse ? tensor_renames(*rules_, from, "what the program makes", files_)
-                               : before_,
-                !files_.reverse);
-    expanded.code.set_state_suffixes(
-        aoa::detail::with_conventions(expanded.code.state_suffixes(), from, nullptr));
+    if (!files_.reverse) {
+        refuse_old_names(expanded, source_, *seen_, before_);
+        add_renames(expanded.code, before_, true);
+        add_states(expanded.code, states_);
+        return expanded;
+    }
+    catalog const made = exports_of(expanded, source_, files_);
+    auto const states = states_in(made);
+    add_renames(expanded.code, tensor_renames(*rules_, made, states, files_), false);
+    add_states(expanded.code, states);
     return expanded;
 }
 

@@ -55,9 +55,10 @@ private:
 
     reshard::catalog const& source_;
     job_files const& files_;
-    std::optional<rename_rules> rules_;    ///< beside a program
-    std::vector<rename_pair> before_;      ///< before the program
-    std::optional<reshard::catalog> seen_; ///< if there are some
+    std::optional<rename_rules> rules_;              ///< beside a program
+    std::vector<reshard::aoa::state_suffix> states_; ///< of the source, if it is renamed
+    std::vector<rename_pair> before_;                ///< before the program
+    std::optional<reshard::catalog> seen_;           ///< if there are some
     std::vector<reshard::aoa::known_tensor> like_;
 };
 

@@ -24,8 +24,8 @@ namespace {
 /// The file that a finding is about.
 std::string const& file_of(aoa::finding const& one, job_files const& files) {
     bool const is_about_source = one.code == "unused" || one.code == "rounded" ||
-                                 one.code == "left_state" || one.code == "fused_remade" ||
-                                 one.code == "renamed_away" || one.code == "alias_dropped";
+                                 one.code == "left_state" || one.code == "renamed_away" ||
+                                 one.code == "alias_dropped";
     return is_placed(one) || one.code == program_values_code ? files.program
            : is_about_source || files.target.empty()         ? files.source
                                                              : files.target;

@@ -22,8 +22,9 @@ namespace {
 /// \par Source transformers (models/NAME/modeling_NAME.py), vLLM (model_executor/models), PyTorch,
 ///             PaddleFormers, Megatron-Core, timm and llama.cpp, as each row says
 struct fused_table {
-    static constexpr auto out_in = fused_side::out_in, in_out = fused_side::in_out,
-                          longer = fused_side::longer;
+    static constexpr auto first = fused_side::first, out_in = fused_side::out_in,
+                          in_out = fused_side::in_out, longer = fused_side::longer,
+                          either = fused_side::either;
     static constexpr auto parts = fused_order::parts, by_head = fused_order::by_head,
                           unknown = fused_order::unknown, plain = fused_order::plain;
 
@@ -40,25 +41,37 @@ struct fused_table {
         {"gate_up_proj", "qwen3_moe", out_in, parts, "",
          "transformers qwen3_moe: experts, chunk(2)"},
         {"gate_up_proj", "mixtral", out_in, parts, "", "transformers mixtral: experts, chunk(2)"},
-        {"gate_up_proj", "", longer, parts, "", "transformers, vLLM: gate, then up"},
-        {"up_gate_proj", "", longer, parts, "", "PaddleFormers: fused_ffn of gate and up"},
-        {"gate_up_fused_proj", "", longer, parts, "", "PaddleNLP: fuse_attention_ffn"},
-        {"gateup", "", longer, parts, "", "servers of models: gate, then up"},
-        {"gate_and_up_proj", "", longer, parts, "", "Hunyuan: two halves"},
-        {"ffn_gate_up", "", longer, parts, "", "llama.cpp"},
-        {"ffn_gate_up_exps", "", longer, parts, "", "llama.cpp"},
-        {"w13", "", longer, parts, "", "vLLM fused_moe: w1 (gate), then w3 (up)"},
-        {"w1w3", "", longer, parts, "", "SwiGLU with one matrix: gate, then up"},
-        {"w12", "", longer, parts, "", "xFormers SwiGLU, DINOv2: chunk(2)"},
-        {"weights_in", "", longer, parts, "", "transformers dinov2 SwiGLU: chunk(2)"},
-        {"Wi", "modernbert", longer, parts, "", "transformers modernbert: input, then gate"},
-        {"ff_proj", "", longer, unknown, "", "OLMo: up, then gate, where the activation is SwiGLU"},
-        {"dense_h_to_4h", "gpt_neox", longer, plain, "", "transformers gpt_neox"},
-        {"dense_h_to_4h", "bloom", longer, plain, "", "transformers bloom"},
-        {"dense_h_to_4h", "falcon", longer, plain, "", "transformers falcon"},
-        {"dense_h_to_4h", "chatglm", longer, unknown, "", "THUDM chatglm2 and 3: gate, then up"},
-        {"dense_h_to_4h", "", longer, unknown, "", "Megatron-LM: gate, then up, with SwiGLU"},
-        {"linear_fc1", "", longer, unknown, "", "Megatron-Core: gate, then up, with gated units"},
+        {"gate_up_proj", "", either, parts, "", "transformers, vLLM: gate, then up"},
+        {"up_gate_proj", "", either, parts, "", "PaddleFormers: fused_ffn of gate and up"},
+        {"gate_up_fused_proj", "", either, parts, "", "PaddleNLP: fuse_attention_ffn"},
+        {"gateup", "", either, parts, "", "servers of models: gate, then up"},
+        {"gate_and_up_proj", "", either, parts, "", "Hunyuan: two halves"},
+        {"gate_and_up", "", either, parts, "", "Hunyuan: two halves"},
+        {"input_linear", "", either, parts, "",
+         "transformers granitemoe, jetmoe: chunk(2, dim=-1)"},
+        {"mlp1_weight", "", out_in, by_head, "", "openai gpt_oss: [..., ::2] is the gate"},
+        {"mlp1_bias", "", out_in, by_head, "", "openai gpt_oss: [..., ::2] is the gate"},
+        {"ffn_gate_up", "", either, parts, "", "llama.cpp"},
+        {"ffn_gate_up_exps", "", either, parts, "", "llama.cpp"},
+        {"w13", "", either, parts, "", "vLLM fused_moe: w1 (gate), then w3 (up)"},
+        {"w1w3", "", either, parts, "", "SwiGLU with one matrix: gate, then up"},
+        {"w12", "", either, parts, "", "xFormers SwiGLU, DINOv2: chunk(2)"},
+        {"weights_in", "", either, parts, "", "transformers dinov2 SwiGLU: chunk(2)"},
+        {"Wi", "modernbert", either, parts, "", "transformers modernbert: input, then gate"},
+        {"ff.net.0.proj", "", either, unknown, "",
+         "diffusers: value, then gate, where it is GEGLU"},
+        {"fc1", "moshi", either, parts, "", "transformers moshi: two halves"},
+        {"fc1", "moonshine", either, unknown, "",
+         "transformers moonshine: chunk(2) of the decoder"},
+        {"pointwise_conv1", "", first, parts, "",
+         "transformers wav2vec2_conformer: GLU, two halves"},
+        {"ff_proj", "", either, unknown, "", "OLMo: up, then gate, where the activation is SwiGLU"},
+        {"dense_h_to_4h", "gpt_neox", either, plain, "", "transformers gpt_neox"},
+        {"dense_h_to_4h", "bloom", either, plain, "", "transformers bloom"},
+        {"dense_h_to_4h", "falcon", either, plain, "", "transformers falcon"},
+        {"dense_h_to_4h", "chatglm", either, unknown, "", "THUDM chatglm2 and 3: gate, then up"},
+        {"dense_h_to_4h", "", either, unknown, "", "Megatron-LM: gate, then up, with SwiGLU"},
+        {"linear_fc1", "", either, unknown, "", "Megatron-Core: gate, then up, with gated units"},
         // queries, keys, values
         {"query_key_value", "gpt_neox", longer, by_head, heads,
          "transformers gpt_neox: view(heads, 3, d)"},
@@ -100,6 +113,8 @@ struct fused_table {
         {"attn_qkv", "", longer, parts, "", "llama.cpp: q, k, v, also of models by head"},
         {"in_proj_weight", "", longer, parts, "", "PyTorch nn.MultiheadAttention: q, k, v"},
         {"in_proj_bias", "", longer, parts, "", "PyTorch nn.MultiheadAttention: q, k, v"},
+        {"kv_a_proj_with_mqa", "", either, parts, "",
+         "transformers deepseek_v3: latent, then the key with positions"},
         {"fused_qkv", "", longer, unknown, "", "by the model"},
         // state spaces and linear attention
         {"in_proj_qkvz", "qwen3_next", longer, by_head, "linear_num_key_heads",
@@ -112,35 +127,67 @@ struct fused_table {
         {"in_proj_z", "", longer, plain, "", "transformers qwen3_5"},
         {"in_proj_a", "", longer, plain, "", "transformers qwen3_5"},
         {"in_proj_b", "", longer, plain, "", "transformers qwen3_5"},
+        {"conv1d", "mamba", first, plain, "", "transformers mamba: x alone"},
+        {"conv1d", "falcon_mamba", first, plain, "", "transformers falcon_mamba: x alone"},
+        {"conv1d", "jamba", first, plain, "", "transformers jamba: x alone"},
+        {"conv1d", "", first, unknown, "", "Mamba 2: x, B, C; qwen3_next: q, k, v; Mamba: x alone"},
+        {"ssm_conv1d", "", first, unknown, "", "llama.cpp: as conv1d"},
+        {"ssm_in", "", longer, parts, "", "llama.cpp: as in_proj"},
+        {"x_proj", "", out_in, parts, "", "Mamba: dt, B, C"},
+        {"in_proj", "deberta", out_in, by_head, heads,
+         "transformers deberta: q, k, v of each head"},
         {"in_proj", "", longer, parts, "", "Mamba: x, z; Mamba 2: z, x, B, C, dt"},
+        // gates of recurrent layers, shifts and scales
+        {"weight_ih*", "", first, unknown, "", "PyTorch: four gates of LSTM, three of GRU"},
+        {"weight_hh*", "", first, unknown, "", "PyTorch: four gates of LSTM, three of GRU"},
+        {"bias_ih*", "", first, unknown, "", "PyTorch: four gates of LSTM, three of GRU"},
+        {"bias_hh*", "", first, unknown, "", "PyTorch: four gates of LSTM, three of GRU"},
+        {"adaLN_modulation", "", longer, parts, "", "DiT: chunk(6) of shifts, scales and gates"},
         // all other keys with these texts
-        {"*qkv*", "", longer, unknown, "", "by the model"},
-        {"*gate_up*", "", longer, parts, "", "gate, then up"},
-        {"*linear_fc1*", "", longer, unknown, "", "Megatron-Core"},
-        {"*fused_*", "", longer, unknown, "", "by the model"},
+        {"*qkv*", "", either, unknown, "", "by the model"},
+        {"*kqv*", "", either, unknown, "", "by the model"},
+        {"*gate_up*", "", either, parts, "", "gate, then up"},
+        {"*up_gate*", "", either, parts, "", "PaddleFormers: fused_ffn of gate and up"},
+        {"*linear_fc1*", "", either, unknown, "", "Megatron-Core"},
+        {"*fused_*", "", either, unknown, "", "by the model"},
     };
 };
 
-/// Whether a part of a key is that name, alone or with an ending as of a weight, bias or scale.
+/// Whether a part of a key is that name, alone or with an ending as of a weight, bias or scale. A
+/// name may be the beginning of others, as `weight_ih*`.
 bool names_part(std::string_view part, std::string_view name) {
     constexpr std::string_view endings[] = {"",        "_weight", "_bias",  "_blocks",
                                             "_scales", "_scale",  "_zeros", "_weight_scale"};
+    if (name.ends_with('*'))
+        return part.starts_with(name.substr(0, name.size() - 1));
     if (!part.starts_with(name))
         return false;
     return std::ranges::find(endings, part.substr(name.size())) != std::end(endings);
 }
 
+/// Cuts off what stands before the first dot, which it returns.
+std::string_view next_part(std::string_view& rest) {
+    std::size_t const end = std::min(rest.find_first_of("./"), rest.size());
+    std::string_view const part = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+    return part;
+}
+
+/// Whether a key begins with the parts of a name.
+bool begins_with_parts(std::string_view key, std::string_view name) {
+    bool is_equal = true;
+    while (is_equal && !name.empty())
+        is_equal = names_part(next_part(key), next_part(name));
+    return is_equal;
+}
+
 bool matches_name(std::string_view key, std::string_view name) {
     if (name.starts_with('*'))
         return key.find(name.substr(1, name.size() - 2)) != key.npos;
-    for (std::string_view rest = key;;) {
-        std::size_t const end = rest.find_first_of("./");
-        if (names_part(rest.substr(0, end), name))
+    for (; !key.empty(); next_part(key))
+        if (begins_with_parts(key, name))
             return true;
-        if (end == rest.npos)
-            return false;
-        rest.remove_prefix(end + 1);
-    }
+    return false;
 }
 
 void add_config(boost::json::value const& config, model_facts& facts) {
@@ -157,20 +204,50 @@ void add_config(boost::json::value const& config, model_facts& facts) {
         facts.type = type->get_string().c_str();
 }
 
-/// The axes that may have the rows of the tensors; several if that is not known.
-std::vector<std::size_t> fused_axes(index_vector const& shape, fused_side side) {
-    std::size_t ndim = shape.size();
-    while (ndim > 2 && shape[ndim - 1] == 1) // a convolution of 1
-        --ndim;
-    if (ndim < 2)
-        return std::vector<std::size_t>(ndim, 0);
+/// An axis that has the rows of the tensors, or may have them.
+struct fused_axis {
+    std::size_t axis;
+    bool is_sure = true;
+};
+
+/// The axis of a matrix, the last two axes of a tensor, that is not the hidden size of the model.
+std::vector<fused_axis> axes_of_matrix(index_vector const& shape, std::size_t ndim, fused_side side,
+                                       std::optional<index_t> hidden) {
     index_t const out = shape[ndim - 2], in = shape[ndim - 1];
-    bool const is_matrix = ndim == 2;
-    if (side == fused_side::out_in || (side == fused_side::longer && is_matrix && out > in))
-        return {ndim - 2};
-    if (side == fused_side::in_out || (is_matrix && in > out))
-        return {ndim - 1};
-    return {ndim - 2, ndim - 1};
+    std::size_t const rows = ndim - 2, columns = ndim - 1;
+    if (hidden && (out == *hidden) != (in == *hidden))
+        return {{in == *hidden ? rows : columns}};
+    if (ndim > 2 || out == in)
+        return {{rows, false}, {columns, false}};
+    std::size_t const longer = out > in ? rows : columns;
+    std::size_t const other = rows + columns - longer;
+    bool const is_much_longer = std::max(out, in) > 2 * std::min(out, in);
+    if (side == fused_side::either)
+        return {{longer, is_much_longer}, {other, false}};
+    return is_much_longer ? std::vector<fused_axis>{{longer}}
+                          : std::vector<fused_axis>{{longer}, {other, false}};
+}
+
+/// The axes that may have the rows of the tensors.
+///
+/// \par Source AutoAWQ and AutoGPTQ have `qweight` and `qzeros` as [in, out], with packed values,
+///             compressed-tensors `weight_packed` as [out, in]
+std::vector<fused_axis> fused_axes(catalog_entry const& wanted, fused_side side,
+                                   std::optional<index_t> hidden) {
+    std::size_t ndim = wanted.shape.size();
+    while (ndim > 2 && wanted.shape[ndim - 1] == 1) // a convolution of 1
+        --ndim;
+    if (ndim == 0)
+        return {};
+    if (ndim == 1 || side == fused_side::first)
+        return {{0}};
+    if (wanted.key.ends_with(".qweight") || wanted.key.ends_with(".qzeros"))
+        return {{ndim - 1}};
+    if (side == fused_side::out_in || wanted.key.ends_with(".weight_packed"))
+        return {{ndim - 2}};
+    if (side == fused_side::in_out)
+        return {{ndim - 1}};
+    return axes_of_matrix(wanted.shape, ndim, side, hidden);
 }
 
 } // namespace
@@ -213,12 +290,12 @@ std::optional<fused_cut> find_fused_cut(catalog_entry const& wanted,
     fused_name const* const name = find_fused_name(wanted.key, model.type);
     if (!name || name->order == fused_order::plain)
         return std::nullopt;
-    auto const candidates = fused_axes(wanted.shape, name->side);
-    for (std::size_t const axis : candidates) {
+    auto const hidden = model.number("hidden_size|n_embd|d_model|dim");
+    for (auto const [axis, is_sure] : fused_axes(wanted, name->side, hidden)) {
         if (std::ranges::find(axes, axis) == axes.end())
             continue;
         if (name->order != fused_order::by_head)
-            return fused_cut{axis, candidates.size() > 1 ? fused_order::unknown : name->order};
+            return fused_cut{axis, is_sure ? name->order : fused_order::unknown};
         // gate and up row by row are pairs, of which an even cut leaves each whole
         std::optional<index_t> const count =
             name->heads.empty() ? wanted.shape[axis] / 2 : model.number(name->heads);

@@ -25,16 +25,18 @@ enum class fused_order {
     plain,   ///< it is not fused, though other models have such a name for one that is
 };
 
-/// Which axis of its last two has the rows of the tensors.
+/// Which axis has the rows of the tensors.
 enum class fused_side {
+    first,  ///< the first one, as of convolutions by channel
     out_in, ///< the one before the last, as of weights `[out, in]`
     in_out, ///< the last, as of weights `[in, out]`
-    longer, ///< weights of that name are stored both ways: of a matrix the longer one
+    longer, ///< weights of that name are stored both ways: of a matrix likely the longer one
+    either, ///< the same, but rows may be fewer than the hidden size, as those of experts
 };
 
 /// A name, and its meaning in a kind of model.
 struct fused_name {
-    std::string_view name;  ///< between dots of the key, also with `_weight`, `_bias` and the like
+    std::string_view name; ///< parts of the key, the last also with `_weight`, `_bias` and the like
     std::string_view model; ///< `model_type` of `config.json`; empty: of any other
     fused_side side;
     fused_order order;

@@ -282,8 +282,6 @@ void check_fused_sources(job& all, layout const& held, job_files const& files) {
     detail::carry_fused(all.lowered.map, held);
     if (auto const fault = detail::find_torn_fused(all.map(), held))
         add_fused_fault(all, *fault, "; where that is meant, --cut-fused allows it", files);
-    for (auto const& [key, text] : detail::find_remade_fused(all.map(), held))
-        all.lowered.findings.push_back(unplaced(aoa::severity::warning, "fused_remade", key, text));
 }
 
 /// Reports tensors that a program parts from their scales, at the statement that makes them.
@@ -315,8 +313,7 @@ void deinterleave_whole(job& all, job_files const& files) {
         std::string const text =
             detail::deinterleave_whole(all.lowered.map, all.target ? &*all.target : nullptr);
         if (!text.empty())
-            all.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {},
-                                         text + std::string(cut_fused_hint)));
+            all.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {}, text));
     } catch (error const& problem) {
         add_error(all, problem.code(), {}, problem.what());
     }
@@ -441,14 +438,18 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
     return all;
 }
 
-/// How many errors there are besides the first.
+/// The other tensors that are missing like the first error's, and how many errors are left.
 ///
 /// \param is_checkable whether `check` takes such a program
 std::string others_of(std::vector<aoa::finding> const& findings, bool is_checkable) {
-    auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) - 1;
-    return count == 0 ? ""
-                      : "\n(and " + std::to_string(count) + " more" +
-                            (is_checkable ? "; reshard check shows all)" : ")");
+    auto const missing = aoa::detail::equally_missing(findings);
+    auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) -
+                       1 - std::ssize(missing);
+    std::string text = missing.empty() ? "" : "\n  " + aoa::detail::same_for(missing);
+    if (count > 0)
+        text += "\n(and " + std::to_string(count) + " more" +
+                (is_checkable ? "; reshard check shows all)" : ")");
+    return text;
 }
 
 /// Throws the first error of a job that has one.

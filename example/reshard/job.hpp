@@ -79,9 +79,6 @@ struct job {
     }
 };
 
-/// The end of the sentence about interleaved tensors that are written one after the other.
-inline constexpr std::string_view cut_fused_hint = "; --cut-fused writes it as it is";
-
 /// The code of the note about values that a program has from elsewhere.
 inline constexpr std::string_view program_values_code = "program_values";
 

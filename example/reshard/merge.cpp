@@ -80,6 +80,7 @@ void add_merge(CLI::App& app, invocation& chosen) {
     add_written(*command, "FILE", options->file,
                 "The file that is to be written; its name ends with .safetensors");
     add_compatible(*command, options->reading);
+    add_source_layout(*command, options->reading, "PATH");
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare what is read with the digests saved with it");

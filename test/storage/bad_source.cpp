@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_path_without_a_checkpoint_is_refused) {
         open_checkpoint(world(), none), error,
         says(errc::unsupported,
              none.string() +
-                 ": this is an empty directory, not a checkpoint, which has safetensors files"));
+                 ": this is an empty directory, not a checkpoint: it has no files that are read"));
 }
 
 BOOST_AUTO_TEST_CASE(an_index_that_names_what_is_not_there_is_refused) {

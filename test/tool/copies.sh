@@ -73,6 +73,15 @@ says_nothing_of "renamed away"
 config untied "${tied/true/false}"
 succeeds 1 convert untied again
 config again "${tied/true/false}"
+# Backwards the head is dropped, and the flag says that the embedding is used for it.
+for how in "" --take-first; do
+    # shellcheck disable=SC2086
+    succeeds 3 convert untied tied_again --program untie.aoa --reverse --force $how
+    has tied_again/model.safetensors $embed
+    has_not tied_again/model.safetensors lm_head.weight
+    says "^note: config.json: tie_word_embeddings is true now, for 'lm_head.weight' has no tensor$"
+    config tied_again "$tied"
+done
 while read -r given wanted; do
     echo "$given" >hf/config.json
     succeeds 1 convert hf untied --program untie.aoa --force

@@ -141,6 +141,26 @@ cp overlay/over.safetensors lora/model.safetensors
 succeeds 1 inspect lora
 warns "'adapter_model.safetensors' may have tensors of its own, and is not read"
 
+# The files beside a model are carried from a directory with one file of any name that is known.
+while read -r from name; do
+    mkdir single
+    cp "$from" "single/$name"
+    echo '{}' >single/config.json
+    cp "$bins/pytorch_model-00001-of-00002.bin" single/optimizer_1.bin
+    equal single "$from"
+    warns "^warning: single: 'optimizer_1.bin' may have tensors of its own, and is not read"
+    rm -rf single_out
+    succeeds 3 convert single single_out
+    [ -e single_out/config.json ] || report "config.json beside $name is not carried"
+    rm -rf single
+done <<END
+wanted.safetensors consolidated.safetensors
+wanted.safetensors weights.safetensors
+wanted.safetensors diffusion_pytorch_model.safetensors
+lora_bin/adapter_model.bin adapter_model.bin
+lora_bin/adapter_model.bin pytorch_model.bin
+END
+
 # A part of GGUF stands for all of them; a part that is missing, or stands at another's place, is named.
 equal "$formats/gguf/split/model-00002-of-00002.gguf" "$formats/gguf/split"
 cp -r "$formats/gguf/split" gguf

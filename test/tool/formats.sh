@@ -120,6 +120,29 @@ succeeds 3 convert "$formats/unified/all_three" alone --only '**.w_0' --only '**
 [ ! -e alone/model.safetensors.index.json ] || report "master weights alone have files of a model"
 succeeds 1 inspect alone
 grep -q "'emb.weight.w_0' is another name of 'emb.weight'" errors || report "masters alone are not read as weights"
+succeeds 1 inspect masters --json
+expects output "[d['tensors'][k].get('alias_of') for k in ('emb.weight', 'emb.weight.w_0', 'mlp.weight.w_0')]" "[None, 'emb.weight', None]"
+succeeds 1 convert masters masters_again --to unified_checkpoint
+succeeds 1 diff masters masters_again
+# Names that all end in .w_0 are master weights only if a state or another weight says so.
+while read -r is_master keys; do
+    tensors=
+    for one in $keys; do tensors+=", \"$one\": {\"dtype\": \"F32\", \"shape\": [2]}"; done
+    python3 "$here/support/write_safetensors.py" w_0.safetensors "{${tensors:2}}"
+    rm -rf w_0
+    succeeds 1 convert w_0.safetensors w_0 --to unified_checkpoint
+    checks=$((checks + 1))
+    [ "$is_master" = "$([ -e w_0/master_weights.safetensors.index.json ] && echo yes || echo no)" ] || report "masters of $keys"
+    [ "$is_master" = yes ] || succeeds 1 diff w_0.safetensors w_0
+done <<'END'
+no linear_0.w_0 linear_1.w_0
+no fc.w_0 attn.w_0
+no linear_0.w_0 scale
+no fc.w_0 fc.w_1 scale
+no fc.w_0 fc.b_0
+yes fc.w_0 attn.w_0 fc.moment1_0
+yes fc.w_0 scale
+END
 
 # PaddleNLP before its version 3.0.0b4 reads no bfloat16 but as 16 bits without a sign, and so there are no such integers.
 succeeds 1 inspect small/model-00001-of-00001.safetensors --json

@@ -204,9 +204,42 @@ refuses 3 "rank 0 of the target holds 2 boxes there, .* w -> gate, up, fused_ffn
 # Taken apart as if gate stood on top of up.
 refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and 'gate' takes 8 elements of part 0, 4 elements of part 1, none of part 2; take it apart with the statement  w -> gate, up, fused_ffn, axis=0; where that is meant, --cut-fused" \
     convert out/three_whole out/refused --program plain_apart.aoa
-echo 'w -> v, resize="[16, *]"' >larger.aoa
-succeeds 1 convert out/three_whole out/larger --program larger.aoa
-says "warning: out/three_whole: 'w', shape [12, 2], is interleaved in 3 parts along axis 0, and 'v' has all of it in another form"
+
+# Its tensors are known if its axis stays an axis; all else that makes another form of it is refused.
+for more in 'resize="[16, *]"' 'reshape="[3, 4, 2]"' 'reshape="[24]"' 'permute="[1, 0]", reshape="[24]"'; do
+    echo "w -> v, $more" >form.aoa
+    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and 'v' has elements of it in another form, .* w -> gate, up, fused_ffn, axis=0 .* gate, up -> w, axis=0; where that is meant, --cut-fused" \
+        convert out/three_whole out/refused --program form.aoa
+done
+printf '%s\n' 'w -> a, b, c, axis=0' 'b, a, c -> v, axis=0' >form.aoa
+refuses 3 "'v' has elements of it in another form" convert out/three_whole out/refused --program form.aoa
+for more in 'resize="[*, 5]"' 'reshape="[1, 12, 1, 2]"' 'permute="[1, 0]", reshape="[2, 1, 12]"'; do
+    echo "w -> w, $more" >form.aoa
+    rm -rf out/form out/form_plain
+    succeeds 1 convert out/three_whole out/form --program form.aoa
+    says "its tensors are written one after the other"
+    succeeds 1 convert out/plain out/form_plain --program form.aoa
+    succeeds 1 diff --data out/form out/form_plain
+done
+
+# Experts that are taken out of a stack have their tensors one after the other, too.
+mkdir experts
+python3 "$here/support/write_safetensors.py" experts/model.safetensors \
+    '{"gate": {"dtype": "F32", "shape": [2, 6, 3]}, "up": {"dtype": "F32", "shape": [2, 6, 3], "base": 100}}'
+echo '{"mesh": [["tp", 3]], "rules": [{"match": "**", "shard": {"tp": 1}}]}' >stack.json
+printf '%s\n' 'w -> a, b, axis=0' 'a -> a, reshape="[12, 3]"' 'b -> b, reshape="[12, 3]"' >unstack.aoa
+echo 'gate, up -> w, fused_ffn, axis=1' >stack.aoa
+echo 'gate, up -> w, axis=1' >stack_plain.aoa
+succeeds 1 convert experts out/stack --program stack.aoa --layout stack.json
+succeeds 1 convert experts out/stack_plain --program stack_plain.aoa
+succeeds 1 convert out/stack out/unstacked --program unstack.aoa
+succeeds 1 convert out/stack_plain out/unstacked_plain --program unstack.aoa
+succeeds 1 diff --data out/unstacked out/unstacked_plain
+succeeds 1 convert out/stack out/unstacked_three --program unstack.aoa --layout tp3.json
+succeeds 1 convert out/unstacked_three out/unstacked_again
+succeeds 1 diff --data out/unstacked_again out/unstacked_plain
+refuses 3 "'a', shape \\[12, 3\\], is interleaved in 3 parts along axis 0, .*cuts it there into 2" \
+    convert out/unstacked_three out/refused --layout tp2.json
 
 # Warnings: a plain concat that is cut, more mesh axes than one, groups of heads that are cut.
 warns() { # TEXT ARGUMENT...
@@ -261,11 +294,34 @@ names() { # NOTED KEY SHAPE CUT_AXIS [CONFIG]
     heads) grep -q "the layout cuts '$what' .*cuts inside a head" errors || report "$what: $(cat errors)" ;;
     esac
 }
-for name in gate_up_proj up_gate_proj w13 w1w3 w12 gateup qkv_proj Wqkv c_attn in_proj gate_up_fused_proj attn_qkv W_pack; do
+for name in gate_up_proj up_gate_proj w13 w1w3 w12 gateup gate_up_fused_proj gate_and_up; do
+    names yes "l.0.$name.weight" '[12, 4]' 0
+    names may "l.0.$name.weight" '[12, 4]' 1 # as experts whose gate and up are fewer than the hidden size
+    names may "l.0.$name.weight" '[6, 8]' 0
+done
+for name in qkv_proj Wqkv c_attn in_proj attn_qkv W_pack; do
     names yes "l.0.$name.weight" '[12, 4]' 0
     names no "l.0.$name.weight" '[12, 4]' 1
     names yes "l.0.$name.weight" '[4, 12]' 1
 done
+names yes l.0.gate_up_proj.weight '[6, 8]' 0 '{"hidden_size": 8}'
+names no l.0.gate_up_proj.weight '[6, 8]' 1 '{"text_config": {"hidden_size": 8}}'
+names yes l.0.up_gate_proj.weight '[8, 6]' 1 '{"hidden_size": 8}'
+names yes l.0.experts.gate_up_proj '[4, 6, 8]' 1 '{"hidden_size": 8}'
+names may l.0.qkv_proj.weight '[6, 8]' 0
+names no l.0.qkv_proj.weight '[6, 8]' 1 '{"hidden_size": 8}'
+names yes l.0.qkv_proj.qweight '[16, 6]' 1
+names no l.0.qkv_proj.qweight '[16, 6]' 0
+names yes m.gate_up_proj.weight_packed '[6, 8]' 0
+names may m.conv1d.weight '[12, 1, 4]' 0
+names no m.conv1d.weight '[12, 1, 4]' 0 '{"model_type": "mamba"}'
+names may b.0.ff.net.0.proj.weight '[32, 4]' 0
+names no b.0.ff.net.2.proj.weight '[32, 4]' 0
+for name in weight_ih_l0 weight_hh_l1 weight_ih_l0_reverse weight_hh; do
+    names may "encoder.$name" '[8, 8]' 0
+    names no "encoder.$name" '[8, 8]' 1
+done
+names may encoder.bias_ih_l0 '[8]' 0
 for name in query_key_value dense_h_to_4h linear_fc1 wqkv; do
     names may "l.0.$name.weight" '[12, 4]' 0
 done

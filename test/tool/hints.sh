@@ -23,7 +23,7 @@ warns() {
 # A format that was asked for and is not there: what it is known by, and what is there.
 looks="in this directory; it looks like torch_dcp, which has .metadata"
 hints ": torch_save was asked for, and there is no pytorch_model.bin.index.json, pytorch_model.bin, .* in this directory; it looks like torch_dcp, which has .metadata" "$dcp" --from torch_save
-hints ": huggingface was asked for, and there is no model.safetensors.index.json, model.safetensors, adapter_model.safetensors or .* $looks" "$dcp" --from huggingface
+hints ": huggingface was asked for, and there is no model.safetensors.index.json, model.safetensors, adapter_model.safetensors, .* or weights.safetensors $looks" "$dcp" --from huggingface
 hints ": megatron_torch_dist was asked for, and there is no metadata.json $looks" "$dcp" --from megatron_torch_dist
 hints ": paddle_flex was asked for, and there is no 0.metadata $looks" "$dcp" --from paddle_flex
 hints ": deepspeed_universal was asked for, and there is no zero/PARAMETER/fp32.pt $looks" "$dcp" --from deepspeed_universal
@@ -72,7 +72,7 @@ mkdir megatron/release
 hints "; give megatron/release, which latest_checkpointed_iteration.txt names" megatron
 for text in "../.." $'a\nb' "" "$(printf 1%.0s {1..300})"; do
     echo "$text" >megatron/latest_checkpointed_iteration.txt
-    hints "not a checkpoint, which has safetensors files" megatron
+    hints "not a checkpoint: it has no files that are read" megatron
 done
 
 # DeepSpeed's.
@@ -95,7 +95,7 @@ cp -r "$dcp" steps/step_3
 hints "; give steps/step_1, which looks like torch_dcp, or one of 2 others" steps
 mkdir files
 cp "$nested" files/scheduler.pt
-hints "^files: this is a directory with 'scheduler.pt', not a checkpoint, which has safetensors files" files
+hints "^files: this is a directory with 'scheduler.pt', not a checkpoint: it has no files that are read" files
 cp "$formats/paddle/paddle-3.3/model.pdparams" files
 hints "; give files/model.pdparams itself, which looks like paddle_params" files
 cp "$nested" files
@@ -157,6 +157,22 @@ mkdir bins
 cp "$nested" bins/x-00001-of-00002.bin
 hints "^bins: x.bin.index.json is missing, which says which tensors are in 'x-00001-of-00002.bin'" bins
 inspects_part bins/x-00001-of-00002.bin "give the directory, with the index that lists all parts"
+
+# The cache of Hugging Face, with links to files that are there or are not, and pointers of Git LFS.
+mkdir -p cache/blobs cache/refs cache/snapshots/12ab cache/snapshots/34cd
+cp "$nested" cache/blobs/a
+ln -s ../../blobs/a cache/snapshots/34cd/pytorch_model.bin
+hints "; give cache/snapshots/34cd, which looks like torch_save" cache
+printf 12ab >cache/refs/main
+hints "; give cache/snapshots/12ab, which refs/main names" cache
+ln -s ../../blobs/b cache/snapshots/12ab/model.safetensors
+hints "; 'model.safetensors' is a link to a file that is not there; fetch it again" cache/snapshots/12ab
+succeeds 1 inspect cache/snapshots/34cd
+mkdir pointers
+for name in model.safetensors pytorch_model.bin; do
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n' >pointers/$name
+    hints "this is a pointer of Git LFS and not the file; fetch that with git lfs pull\).*" pointers/$name
+done
 
 # What other libraries of arrays wrote is named, and so is a directory of such.
 mkdir -p orbax/7/default ocdbt zarr/w

@@ -68,6 +68,24 @@ expects output '[(k, t["dtype"], len(t["shards"])) for k, t in d["tensors"].item
 # shellcheck disable=SC2016 # placeholders of AOA
 echo 'l.$LAYER_ID.k, l.$LAYER_ID.j -> l.$LAYER_ID.both, fused_ffn, axis=0' >fuse.aoa
 succeeds 1 convert in_two_steps fused_plain --program fuse.aoa --layout beside.json --only '**.k' --only '**.j'
+# The program does not see the names that were there before.
+old="unknown key: 'rest' is renamed by --rename before the program runs; write 'other'$"
+for statement in 'rest -> x' 'rest -> _' 'other, rest -> x, axis=0'; do
+    echo "$statement" >old.aoa
+    refuses 3 "^old.aoa:1:.*$old" convert prefixed out/x --program old.aoa --rename rest=other
+    checks=$((checks + 1))
+    on 1 "$tool" check --program old.aoa --source prefixed --rename rest=other >output && report "check takes '$statement'"
+done
+printf '%s\n' 'other -> rest' 'rest -> x' >old.aoa
+succeeds 1 convert prefixed reused --program old.aoa --rename rest=other
+# All keys that are missing are named at once.
+printf '%s\n' 'x -> a' 'y -> b' 'z -> c' >absent.aoa
+refuses 3 "unknown key: 'x' is neither in the source" convert prefixed out/x --program absent.aoa
+grep -q "^  the same holds for 'y', 'z'$" errors || report "other missing keys are not named"
+for i in {1..25}; do echo "x.$i -> a.$i"; done >absent.aoa
+refuses 3 "unknown key: 'x.1' is neither in the source" convert prefixed out/x --program absent.aoa
+grep -q "^  the same holds for 'x.2', .*, 'x.21' and 4 more$" errors || report "not 20 missing keys are named"
+
 succeeds 1 convert in_two_steps other_names --rename 'l.**=x.**'
 succeeds 1 convert other_names fused_renamed --program fuse.aoa --layout beside.json --only '**.k' --only '**.j' --rename 'x.**=l.**'
 succeeds 1 diff fused_plain fused_renamed --data

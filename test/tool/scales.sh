@@ -92,7 +92,7 @@ refuses_some "'l.0.q.weight' has elements of 'l.0.q.weight', and no output has '
     convert fp8 out/x --program removed.aoa
 echo 'l.0.q.weight -> a.weight, b.weight, axis=0, sizes="[2, 6]"
 l.0.q.weight_scale_inv -> a.weight_scale_inv, b.weight_scale_inv, axis=0, sizes="[1, 1]"' >split.aoa
-refuses_some "'a.weight' cannot keep its scales 'a.weight_scale_inv': axis 0 of the source is cut at 2, inside the block from 0 to 4" \
+refuses_some "'b.weight' cannot keep its scales 'b.weight_scale_inv': axis 0 of the source is cut at 2, inside the block from 0 to 4" \
     convert fp8 out/x --program split.aoa
 echo 'l.0.q.weight, l.1.q.weight -> ab.weight, axis=0
 l.1.q.weight_scale_inv, l.0.q.weight_scale_inv -> ab.weight_scale_inv, axis=0' >turned.aoa
@@ -100,6 +100,96 @@ refuses_some "'ab.weight' cannot keep its scales 'ab.weight_scale_inv': .*in ano
     convert fp8 out/x --program turned.aoa
 sed -i 's/l.1.q.weight_scale_inv, l.0.q.weight_scale_inv/l.0.q.weight_scale_inv, l.1.q.weight_scale_inv/' turned.aoa
 succeeds 1 convert fp8 fused --program turned.aoa
+
+# Experts in a stack, and out of it again: their scales are in the same order, or it is an error.
+stack() { # FIRST_SCALES SECOND_SCALES
+    printf '%s\n' "l.0.q.weight -> a, reshape=\"[1, 8, 6]\"" "l.1.q.weight -> b, reshape=\"[1, 8, 6]\"" 'a, b -> w.weight, axis=0' \
+        "l.0.q.weight_scale_inv -> s0, reshape=\"[1, 2, 2]\"" "l.1.q.weight_scale_inv -> s1, reshape=\"[1, 2, 2]\"" "$1, $2 -> w.weight_scale_inv, axis=0" >stack.aoa
+}
+stack s1 s0
+refuses_some "^stack.aoa:3:1: bad layout: 'w.weight' cannot keep its scales 'w.weight_scale_inv': .*in another order" \
+    convert fp8 out/x --program stack.aoa
+stack s0 s1
+succeeds 1 convert fp8 stacked --program stack.aoa
+sed '4,$d; s/axis=0$/axis=0, scales="_scale_inv", blocks="[4, 4]"/' stack.aoa >stack_follow.aoa
+succeeds 1 convert fp8 stack_follow --program stack_follow.aoa
+succeeds 1 diff --data stacked stack_follow
+unstack() { # SCALES
+    printf '%s\n' 'w.weight -> a, b, axis=0' 'a -> l.0.q.weight, reshape="[8, 6]"' 'b -> l.1.q.weight, reshape="[8, 6]"' \
+        "w.weight_scale_inv -> $1, axis=0" 's0 -> l.0.q.weight_scale_inv, reshape="[2, 2]"' 's1 -> l.1.q.weight_scale_inv, reshape="[2, 2]"' >unstack.aoa
+}
+unstack 's1, s0'
+refuses_some "'l.0.q.weight' cannot keep its scales .*in another order" convert stacked out/x --program unstack.aoa
+unstack 's0, s1'
+succeeds 1 convert stacked unstacked --program unstack.aoa
+succeeds 1 diff --data unstacked fp8
+refuses_some "'w.weight': rank 1 holds \[0:2, 2:4, 0:6\], whose scales are" convert fp8 out/x --program stack.aoa --layout a1r4.json
+
+# Reshapes of axes that have blocks: between blocks, or refused.
+reshaped() { # SHAPE SCALES
+    printf '%s\n' "w.weight -> w.weight, $1" "w.weight_scale_inv -> w.weight_scale_inv, $2" >reshape.aoa
+}
+reshaped 'reshape="[16, 6]"' 'reshape="[4, 2]"'
+succeeds 1 convert stacked merged --program reshape.aoa
+reshaped 'permute="[1, 0, 2]", reshape="[16, 6]"' 'reshape="[4, 2]"'
+refuses_some "'w.weight' cannot keep its scales 'w.weight_scale_inv': a reshape makes axis . of the source a part of other axes, and parts its blocks of 4.*; reshape other axes, or between blocks, or dequantise" \
+    convert stacked out/x --program reshape.aoa
+reshaped 'reshape="[2, 48]"' 'reshape="[2, 4]"'
+refuses_some "'w.weight' cannot keep its scales" convert stacked out/x --program reshape.aoa
+echo 'w.weight -> w.weight, reshape="[16, 6]"' >reshape.aoa
+refuses_some "'w.weight' cannot keep its scales 'w.weight_scale_inv': these are \[2, 2, 2\], or in another order; they have to be \[4, 2\]" \
+    convert stacked out/x --program reshape.aoa
+
+# What one scale for a whole tensor says of several in one.
+model tensors '{}' '{"q.weight": {"dtype": "F8_E4M3", "shape": [4, 6]}, "q.weight_scale": {"dtype": "F32", "shape": [1]},
+    "k.weight": {"dtype": "F8_E4M3", "shape": [2, 6]}, "k.weight_scale": {"dtype": "F32", "shape": [1], "base": 5}}'
+printf '%s\n' 'q.weight, k.weight -> qk.weight, axis=0' 'k.weight_scale, q.weight_scale -> qk.weight_scale, axis=0' >tensors.aoa
+refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': these are in another order" \
+    convert tensors out/x --program tensors.aoa
+sed -i 's/k.weight_scale, q.weight_scale/q.weight_scale, k.weight_scale/' tensors.aoa
+succeeds 1 convert tensors in_order --program tensors.aoa
+
+# A last block may become longer: its scale stays; rows of zeros alone have the scale 0.
+echo 'l.$L.q.weight -> l.$L.q.weight, resize="[*, 8]"' >longer.aoa
+succeeds 1 convert fp8 longer --program longer.aoa
+echo 'l.$L.q.weight -> l.$L.q.weight, resize="[12, *]"' >longer.aoa
+refuses_some "these are \[2, 2\], or in another order; they have to be \[3, 2\]" convert fp8 out/x --program longer.aoa
+echo 'l.$L.q.weight_scale_inv -> l.$L.q.weight_scale_inv, resize="[3, *]"' >>longer.aoa
+succeeds 1 convert fp8 longer2 --program longer.aoa
+
+# Weights [in, out] with a scale for each of the outputs.
+model eetq '{}' '{"x.weight": {"dtype": "U8", "shape": [4, 8]}, "x.weight_scales": {"dtype": "F16", "shape": [8]}}'
+columns() { # SCALES_CUT
+    echo "{\"mesh\": [[\"tp\", 2]], \"rules\": [{\"match\": \"**.weight\", \"shard\": {\"tp\": $1}}, {\"match\": \"**\", \"shard\": {\"tp\": 0}}]}" >columns.json
+}
+columns 1
+succeeds 1 convert eetq eetq_columns --layout columns.json
+columns 0
+refuses_some "'x.weight': rank 0 holds \[0:2, 0:8\], whose scales are \[0:8\] of 'x.weight_scales'" \
+    convert eetq out/x --layout columns.json
+
+# GPTQ in an order of its own is found in its g_idx, if no configuration says the order.
+gptq() { # NAME GROUP_OF_CHANNEL_I
+    mkdir "$1"
+    python3 "$here/support/write_safetensors.py" "$1/model.safetensors" "{\"d.qweight\": {\"dtype\": \"I32\", \"shape\": [4, 8]},
+        \"d.scales\": {\"dtype\": \"F16\", \"shape\": [4, 8]}, \"d.qzeros\": {\"dtype\": \"I32\", \"shape\": [4, 1]},
+        \"d.g_idx\": {\"dtype\": \"I32\", \"shape\": [32]}}"
+    python3 - "$1/model.safetensors" "$2" <<'END'
+import json, struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+start = 8 + struct.unpack("<Q", data[:8])[0]
+begin, end = json.loads(data[8:start])["d.g_idx"]["data_offsets"]
+data[start + begin:start + end] = struct.pack("<32i", *(eval(sys.argv[2], {"i": i}) for i in range(32)))
+open(sys.argv[1], "wb").write(data)
+END
+}
+gptq in_groups 'i // 8'
+gptq mixed 'i % 4'
+succeeds 1 convert in_groups gptq --layout a0r2.json
+refuses_some "'d.qweight': rank 0 holds .*; do not cut 'd.scales', which belongs to all of 'd.qweight' along axis 0" \
+    convert mixed out/x --layout a0r2.json
+echo '{"quantization_config": {"quant_method": "gptq", "desc_act": true}}' >in_groups/config.json
+refuses_some "'d.qweight': rank 0 holds" convert in_groups out/x --layout a0r2.json
 
 # Scales that follow by a pattern: the same as by statements.
 echo 'q.weight_packed, k.weight_packed -> qk.weight_packed, axis=0' >fuse.aoa
@@ -125,6 +215,13 @@ refuses_some "rank 1 holds .*whose scales are .* of 'qk.weight_scale'" convert p
 echo 'x.weight -> x.weight, scales="_scale_inf", blocks="[4, 4]"' >typo.aoa
 refuses_some "^typo.aoa:1:23: unknown key: no tensor of the source has scales that end in '_scale_inf'; write \?" \
     convert v4 out/x --program typo.aoa
+echo 'x.weight -> x.weight, scales=".scale", blocks="[4, 4]"' >ending.aoa
+echo 'q.weight_packed -> q.weight_packed, scales="_scale", blocks="[1, 4]"' >ending.aoa
+refuses_some "'[kq].weight_scale' ends so, .*; name both, as in scales=\"\*.weight_packed => \*.weight_scale\"" \
+    convert packed out/x --program ending.aoa
+echo 'd.qweight -> d.qweight, scales=".scales", blocks="[1, 4]"' >ending.aoa
+refuses_some "'d.scales' ends so, .*; name both, as in scales=\"\*.qweight => \*.scales\"" \
+    convert awq out/x --program ending.aoa
 echo 'x.weight -> x.weight, scales=".scale", blocks="[4, 4]"' >ending.aoa
 refuses_some "'x.scale' ends so, and there is no 'x'; name both, as in scales=\"\*.weight => \*.scale\"" \
     convert v4 out/x --program ending.aoa

@@ -109,6 +109,42 @@ for name in llama verl vllm deepspeed megatron; do
 done
 succeeds 1 inspect llama --source-layout llama.json --json
 expects output "d['tensors']['b.w']['shape'], len(d['tensors']['b.w']['shards'])" "([5, 6], 3)"
+succeeds 3 diff llama whole.safetensors --data --source-layout llama.json
+succeeds 3 merge llama merged.safetensors --source-layout llama.json
+succeeds 1 diff whole.safetensors merged.safetensors --data
+
+# Of values that are no tensors, the lowest rank's are taken, and that is said.
+mkdir values
+python3 - <<'PYTHON'
+import struct, zipfile
+
+def array(dtype, data):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': (1,)}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+for rank in range(2):
+    with zipfile.ZipFile(f"values/v{rank}.npz", "w") as archive:
+        archive.writestr("w.npy", array("<f4", struct.pack("<f", 1)))
+        archive.writestr("name.npy", array("<U1", str(rank).encode("utf-32-le")))
+        archive.writestr(f"of_{rank}.npy", array("<U1", "a".encode("utf-32-le")))
+PYTHON
+described values 'v{rank}.npz' '[["tp", 2]]' '"rules": [{"match": "w"}]'
+said="warning: values/v0.npz: values that are no tensors are those of this file, not of the files of other ranks"
+succeeds 1 inspect values --source-layout values.json
+grep -qxF "$said" errors || report "no warning of values that several ranks have: $(cat errors)"
+succeeds 1 inspect values --source-layout values.json --without name
+grep -qF "$said" errors && report "a warning of values that are left out"
+
+mkdir ordered
+python3 "$here/support/write_safetensors.py" ordered.safetensors '{"w": {"dtype": "F32", "shape": [4, 2]}}'
+for rank in 0 1 2 3; do
+    python3 "$here/support/write_safetensors.py" ordered/r$rank.safetensors "{\"w\": {\"dtype\": \"F32\", \"shape\": [1, 2], \"base\": $((2 * rank))}}"
+done
+# Two mesh axes on one tensor axis count as the mesh lists them, in any order of a rule.
+for order in '"pp": 0, "tp": 0' '"tp": 0, "pp": 0'; do
+    described order 'r{rank}.safetensors' '[["pp", 2], ["tp", 2]]' "\"rules\": [{\"match\": \"w\", \"shard\": {$order}}]"
+    gives ordered.safetensors ordered order
+done
 
 # A selection leaves out what the rules do not cut.
 described some 'consolidated.{rank:02}.pth' '[["tp", 3]]' '"rules": [{"match": "a.w", "shard": {"tp": 0}}]'

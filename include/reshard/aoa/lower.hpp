@@ -60,6 +60,14 @@ namespace detail {
 /// \pre there are no errors
 RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered);
 
+/// The other tensors that are missing just as the one of the first error, each once.
+///
+/// \pre there is an error
+RESHARD_DECL std::vector<std::string> equally_missing(std::vector<finding> const& findings);
+
+/// `the same holds for 'a', 'b' and 3 more`; empty without keys.
+RESHARD_DECL std::string same_for(std::vector<std::string> const& keys);
+
 } // namespace detail
 
 /// Runs an expanded program on the tensors of `source` and says what each tensor of `target` is

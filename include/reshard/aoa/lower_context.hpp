@@ -25,6 +25,10 @@
 
 namespace reshard::aoa::detail {
 
+/// What an error says of a name that means nothing.
+inline constexpr std::string_view no_such_key =
+    "is neither in the source nor made by an earlier statement";
+
 /// What a statement has made, or a tensor of the source.
 struct bound_value {
     expression tensor;

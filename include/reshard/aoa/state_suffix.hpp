@@ -76,7 +76,8 @@ struct state_reading {
     std::string_view prefix;    ///< before the parameter
     std::string_view parameter; ///< without what the model's keys may begin with
     std::string_view suffix;
-    std::string_view name; ///< of the state, as `exp_avg`
+    std::string_view name;  ///< of the state, as `exp_avg`
+    bool is_joined = false; ///< `P_exp_avg` or `exp_avg.0.P`: only if the catalog has the parameter
 };
 
 /// How keys of an optimizer may be read by the conventions that are known: `optim.state.P.exp_avg`
@@ -84,7 +85,7 @@ struct state_reading {
 RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key);
 
 /// How long the beginnings of a key are that may be the name of a model, `model.` or `app.model.`:
-/// 0, and at most two more.
+/// 0, two more, and longer ones that end in such a name.
 RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key);
 
 /// The beginning that most parameters have, by how many; of equal ones the likeliest name of a

@@ -41,6 +41,16 @@ constexpr bool is_joined(std::uint8_t joins, std::size_t factor) {
     return (joins >> factor & 1) != 0;
 }
 
+/// The axis that a factor is of.
+///
+/// \pre there are axes
+constexpr std::size_t axis_of_factor(std::uint8_t joins, std::size_t factor) {
+    std::size_t axis = 0;
+    for (std::size_t k = 1; k <= factor; ++k)
+        axis += !is_joined(joins, k);
+    return axis;
+}
+
 /// The extents of the axes that are made of factors of these extents.
 constexpr index_vector joined_extents(index_vector const& extents, std::uint8_t joins) {
     if (joins == 0)

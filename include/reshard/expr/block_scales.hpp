@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_BLOCK_SCALES_HPP
 #define RESHARD_EXPR_BLOCK_SCALES_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <algorithm>
@@ -102,109 +103,102 @@ constexpr permutation order_of_scales(block_form const& source, permutation cons
     return permutation::of(kept, kept.size());
 }
 
-/// Refuses a box that begins or ends inside a block; `side` says of which tensor.
-constexpr void check_blocks(box const& p, index_vector const& shape, block_form const& form,
-                            char const* side) {
-    for (std::size_t axis = 0; axis < p.ndim(); ++axis)
-        for (index_t const cut : {p.offset[axis], p.end(axis)})
-            if (index_t const block = form.block[axis];
-                block > 0 && form.count_of(axis) > 0 && cut % block != 0 && cut != shape[axis]) {
-                index_t const first = cut - cut % block;
-                fail(errc::shape_mismatch, "axis ", axis, " of the ", side, " is cut at ", cut,
-                     ", inside the block from ", first, " to ", first + block,
-                     ", which has one scale; cut at multiples of ", block);
-            }
-}
-
 /// Refuses what scales cannot follow.
 constexpr void check_scaled(piece const& p, block_form const& form) {
     if (!p.casts.empty())
         fail(errc::dtype_mismatch, "a block-scaled tensor of ", p.stored,
              " cannot be cast: its scales belong to its stored values");
-    if (p.joins.any())
-        fail(errc::unsupported, "a block-scaled tensor cannot be reshaped: its blocks are boxes "
-                                "of its axes");
-    if (form.ndim() != p.extent.size())
+    if (form.ndim() != p.source_offset.size())
         fail(errc::shape_mismatch, "a block of ", form.block, " has ", counted(form.ndim(), "axis"),
-             ", and the tensor ", p.extent.size());
+             ", and the tensor ", p.source_offset.size());
 }
 
-/// The piece of scales that belongs to a piece of their tensor.
+/// The pieces of scales that belong to a piece of their tensor.
+struct scaled_piece {
+    block_form form; ///< with the axes of the target
+    piece_list scales;
+};
+
+/// The scales of a piece of a tensor of shape `shape`. If axes of the piece are joined, as by a
+/// reshape, scales follow if each axis of blocks stays an axis, or is merged or split between blocks.
 ///
-/// \param target the form with the axes in the order of the target
-/// \throws error with errc::shape_mismatch if the piece is cut inside a block
-constexpr piece scale_piece(piece p, expression const& tensor, scale_source const& from,
-                            block_form const& target) {
-    block_form const& own = from.form;
-    check_blocks(p.target_box(), tensor.shape, target, "target");
-    if (p.source != zero_source)
-        check_blocks(p.source_box(), from.shape, own, "source");
-    box const made = scales_of_box(p.target_box(), target);
-    p.source_offset = scales_of_box(p.source_box(), own).offset;
-    p.source = from.scales;
-    p.stored = from.dtype;
-    p.order = order_of_scales(own, p.order);
-    p.target_offset = made.offset;
-    p.extent = made.shape;
-    return p;
-}
+/// \throws error with errc::shape_mismatch if the piece is cut inside a block, errc::unsupported if
+///         a reshape parts blocks
+RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,
+                                          scale_source const& from);
 
 /// Adds scales, each once: a tensor may be cut along an axis along which its scales are not cut.
 ///
-/// \throws error with errc::unsupported if other scales have that place
-constexpr void add_scales(piece_list& pieces, piece const& p, block_form const& form) {
-    bool const may_meet =
-        std::find(form.block.begin(), form.block.end(), index_t{0}) != form.block.end();
-    for (std::size_t i = 0; may_meet && i < pieces.size(); ++i) {
-        if (pieces[i] == p)
-            return;
-        if (intersect(pieces.target_box(i), p.target_box()))
-            fail(errc::unsupported,
-                 "tensors with different scales cannot be combined along an axis along which "
-                 "scales are not cut");
-    }
-    pieces.push_back(p);
-}
+/// \throws error with errc::overlap if other scales have that place
+RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form const& form);
+
+/// Adds zeros for the blocks that only a box of zeros has elements of.
+RESHARD_DECL void add_zero_scales(piece_list& pieces, box const& region, block_form const& form,
+                                  data_type dtype);
+
+/// Scales, and the form of their tensor.
+struct made_scales {
+    block_form form;
+    expression scales;
+};
 
 /// The scales of a tensor that is made of block-scaled tensors, in their own data type `dtype`.
 ///
 /// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks are permuted with their
-/// tensor.
+/// tensor. Zeros need scales only in blocks that have nothing else.
 ///
 /// \par Shape  `form` of the sources; the result has the scales of each block of `tensor`
 /// \throws     error with errc::shape_mismatch where the tensor is cut inside a block, or blocks of
 ///             two shapes meet, errc::dtype_mismatch where it is cast or scales differ in type,
-///             errc::unsupported if it is reshaped, or has two scales at one index
+///             errc::unsupported if a reshape parts blocks, errc::overlap for two scales at one
+///             index
 /// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
 ///             Flex Checkpoint has no such rule, there scales have statements of their own
-constexpr expression block_scales(expression const& tensor, block_form const& form, data_type dtype,
-                                  auto&& source_of) {
+constexpr made_scales scales_and_form(expression const& tensor, block_form const& form,
+                                      data_type dtype, auto&& source_of) {
     std::optional<block_form> made;
     piece_list pieces;
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         piece const p = tensor.pieces[i];
-        scale_source from{zero_source, dtype, {}};
-        if (p.source != zero_source)
-            from = source_of(p.source);
+        if (p.source == zero_source)
+            continue;
+        scale_source from = source_of(p.source);
         if (from.form.block.empty())
             from.form = form;
         check_scaled(p, from.form);
-        block_form const target = permuted(from.form, p.order);
+        scaled_piece const one = scales_of_piece(p, tensor.shape, from);
         if (!made)
-            pieces = piece_list(scale_counts(tensor.shape, target).size());
-        else if (*made != target)
-            fail(errc::shape_mismatch, "blocks of ", made->block, " and of ", target.block,
+            pieces = piece_list(scale_counts(tensor.shape, one.form).size());
+        else if (*made != one.form)
+            fail(errc::shape_mismatch, "blocks of ", made->block, " and of ", one.form.block,
                  " cannot be combined in one tensor");
-        made = target;
+        made = one.form;
         if (from.dtype != dtype)
             fail(errc::dtype_mismatch, "scales of ", from.dtype, " and ", dtype,
                  " cannot be combined in one tensor");
-        add_scales(pieces, scale_piece(p, tensor, from, target), target);
+        for (std::size_t k = 0; k < one.scales.size(); ++k)
+            add_scales(pieces, one.scales[k], one.form);
     }
-    index_vector const shape = scale_counts(tensor.shape, made.value_or(form));
-    return {shape, dtype, made ? std::move(pieces) : piece_list(shape.size())};
+    block_form const target = made.value_or(form);
+    index_vector const shape = scale_counts(tensor.shape, target);
+    if (!made)
+        pieces = piece_list(shape.size());
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        if (tensor.pieces.source(i) == zero_source)
+            add_zero_scales(pieces, tensor.pieces.target_box(i), target, dtype);
+    return {target, {shape, dtype, std::move(pieces)}};
+}
+
+/// The same without the form.
+constexpr expression block_scales(expression const& tensor, block_form const& form, data_type dtype,
+                                  auto&& source_of) {
+    return scales_and_form(tensor, form, dtype, source_of).scales;
 }
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/block_scales.ipp>
+#endif
 
 #endif

@@ -57,6 +57,10 @@ RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tenso
                                                       catalog_entry const& scales,
                                                       quantisation_facts const& said);
 
+/// `*.weight_packed => *.weight_scale` for `q.weight_scale`, if `source` has the tensor to which such
+/// scales belong by a convention that is known; otherwise empty.
+RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog const& source);
+
 /// A quantised output that is parted from its scales.
 struct scale_finding {
     severity level; ///< error, or warning: without them others may load it all the same

@@ -25,9 +25,9 @@ inline bool is_named_fused(std::string_view key) {
 }
 
 /// Declares what is known of `source` of each output that is made of its fused tensors, all fused
-/// alike, with all blocks of each side by side: one of them with its axes in any order, some of its
-/// columns, or several of them stacked along another axis; and of the state of a fused output what
-/// is known of the output.
+/// alike, with the fused axis of each as one axis: one of them with its other axes in any order and
+/// any shape, some of its columns, with columns of zeros, or several of them stacked along another
+/// axis; and of the state of a fused output what is known of the output.
 RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
 /// The extents along its axis of the tensors that a fused tensor of that extent was made of, as its
@@ -51,25 +51,17 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
 /// \throws error with errc::bad_layout, saying the first fault
 RESHARD_DECL void check_fused(mapping const& program, layout const& target);
 
-/// The first output that has some elements of a fused tensor of `source`, and not as many of each
-/// of its parts, or that interleaves such a tensor once more as if it were a plain one, with the
-/// statement that takes the tensor apart; nothing where there is none.
+/// The first output that has elements of a fused tensor of `source`, and not as many of each of its
+/// parts, or several of its tensors in one piece without being known as fused, or that interleaves
+/// such a tensor once more as if it were a plain one, with the statement that takes the tensor
+/// apart; nothing if there is none.
+///
+/// \pre `carry_fused` has declared what is known of the outputs
 RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
                                                         layout const& source);
 
 /// \throws error with errc::bad_layout, saying that
 RESHARD_DECL void check_torn(mapping const& program, layout const& source);
-
-/// An output, and what there is to say of it.
-struct output_remark {
-    std::string key;
-    std::string text;
-};
-
-/// The outputs that have all of a fused tensor of `source`, several of its parts in one piece, and
-/// are not known to be fused, as what a reshape or a concat makes of one.
-RESHARD_DECL std::vector<output_remark> find_remade_fused(mapping const& program,
-                                                          layout const& source);
 
 } // namespace reshard::detail
 

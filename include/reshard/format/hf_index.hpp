@@ -56,6 +56,10 @@ RESHARD_DECL std::vector<tie_flag> tie_flags_in(std::string_view config);
 inline constexpr std::string_view adapter_name = "adapter_model.safetensors";
 inline constexpr std::string_view diffusers_name = "diffusion_pytorch_model.safetensors";
 
+/// The only file of a model of Mistral, and of MLX.
+inline constexpr std::string_view mistral_name = "consolidated.safetensors";
+inline constexpr std::string_view mlx_name = "weights.safetensors";
+
 /// The ending of the files that an index lists, by the index's name: `.safetensors` for
 /// `model.safetensors.index.json`, for another stem, and for a variant, which stands before or
 /// after `index`; `.bin` likewise. Empty for any other name.

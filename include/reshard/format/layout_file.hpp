@@ -11,6 +11,7 @@
 #include <reshard/layout/mesh.hpp>
 #include <reshard/layout/placement.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -119,6 +120,13 @@ struct layout_rules {
     mesh ranks;
     std::optional<layout_stages> stages;
     std::vector<layout_rule> rules;
+
+    /// The first rule that matches a key counts; null if none does.
+    layout_rule const* rule_of(std::string const& key) const {
+        auto const rule =
+            std::ranges::find_if(rules, [&](layout_rule const& r) { return r.match.matches(key); });
+        return rule == rules.end() ? nullptr : &*rule;
+    }
 };
 
 /// The rules of a layout file; `apply` gives the layout of a catalog.

@@ -30,6 +30,13 @@ constexpr bool is_between(unsigned value, unsigned lowest, unsigned highest) {
     return lowest <= value && value <= highest;
 }
 
+/// The end of an error about a file that begins so, if it is a pointer of Git LFS; else empty.
+constexpr std::string_view pointer_hint(std::string_view first_bytes) {
+    return first_bytes.starts_with("version ")
+               ? " (this is a pointer of Git LFS and not the file; fetch that with git lfs pull)"
+               : "";
+}
+
 /// The bytes of the well-formed character at `i`, or 0.
 constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
     unsigned const first = byte_at(text, i);

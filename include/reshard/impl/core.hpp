@@ -63,6 +63,7 @@
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
 #include <reshard/core/impl/key_index.ipp>
+#include <reshard/expr/impl/block_scales.ipp>
 #include <reshard/expr/impl/carry_scales.ipp>
 #include <reshard/expr/impl/check.ipp>
 #include <reshard/expr/impl/deinterleave.ipp>
@@ -71,6 +72,7 @@
 #include <reshard/expr/impl/fused_outputs.ipp>
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>
+#include <reshard/expr/impl/same_elements.ipp>
 #include <reshard/group/impl/agree.ipp>
 #include <reshard/group/impl/byte_reader.ipp>
 #include <reshard/group/impl/bytes.ipp>

@@ -115,11 +115,9 @@ struct convert_report {
     std::map<std::string, std::string> aliases = {};
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};
-    /// Sentences for people: what `config.json` says now of tied word embeddings, or does not say.
+    /// Sentences for people: that interleaved tensors were written one after the other, since the
+    /// target has them whole, and what `config.json` says now of tied word embeddings.
     std::vector<std::string> notes = {};
-    /// A sentence about interleaved tensors that the target has whole: their tensors were written
-    /// one after the other. Empty if there were none.
-    std::string deinterleaved = {};
 };
 
 namespace detail {

@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(a_program_has_a_few_endings_of_scales) {
     lowering const found = lower_all(parsed(text), with, nullptr, {});
     BOOST_TEST_REQUIRE(found.first_error.has_value());
     BOOST_TEST((*found.first_error == errc::limit_exceeded));
-    BOOST_TEST(found.findings.back().message ==
+    BOOST_TEST(first_error_of(found.findings)->message ==
                "a program has at most 64 scale suffixes, and '_64_' is one more");
 }
 

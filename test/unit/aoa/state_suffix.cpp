@@ -82,9 +82,14 @@ BOOST_AUTO_TEST_CASE(states_of_all_trainers_follow_their_parameter) {
         optax.push_back({.prefix = "opt_state.0." + name + "."});
     for (std::string const name : {"exp_avg", "exp_avg_sq"})
         dump.push_back({.prefix = "optimizer/" + name + "/"});
-    for (std::string const container : {"", "model.", "app.model."})
-        for (auto const& kinds :
-             {model::torch_states(), model::megatron_states(), lightning, optax, dump})
+    std::vector<model::state_kind> const by_class{
+        {.prefix = "optimizer.adamw.", .suffix = ".exp_avg"}},
+        composer{{.prefix = "state.optimizers.DecoupledAdamW.state.", .suffix = ".exp_avg"}},
+        lion{{.prefix = "lion.state.", .suffix = ".exp_avg"}},
+        joined{{.prefix = "optimizer.", .suffix = "_exp_avg_sq"}};
+    for (std::string const container : {"", "model.", "app.model.", "state.model."})
+        for (auto const& kinds : {model::torch_states(), model::megatron_states(), lightning, optax,
+                                  dump, by_class, composer, lion, joined})
             BOOST_TEST_CONTEXT(container << kinds[0].prefix << kinds[0].suffix) {
                 std::string const c = container;
                 BOOST_TEST(made(c, c + "l.q, " + c + "l.k -> " + c + "l.qk, axis=0", kinds) ==
@@ -94,6 +99,54 @@ BOOST_AUTO_TEST_CASE(states_of_all_trainers_follow_their_parameter) {
     BOOST_TEST(made("", "l.q, l.k -> l.qk, axis=0", model::paddle_states()) ==
                    wanted("", "l.qk", model::paddle_states()),
                boost::test_tools::per_element());
+}
+
+namespace {
+
+struct left_state {
+    std::string parameter, other;
+    bool is_left = true;
+    index_vector shape = {2, 3}; ///< of the other one; the parameter's is {2, 3}
+};
+
+bool is_warned_of(left_state const& trial) {
+    catalog const source(
+        {test::tensor(trial.parameter, {2, 3}), test::tensor(trial.other, trial.shape)});
+    program const renames = test::parsed(trial.parameter + " -> model.new");
+    auto const findings = lower_all(expand(renames, source).code, source).findings;
+    return std::ranges::count(findings, "left_state", &finding::code) > 0;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(unknown_state_is_a_warning) {
+    left_state const trials[] = {{"model.l.w", "fp32_master.0.l.w"},
+                                 {"model.w", "ema.w"},
+                                 {"state.model.module.l.w", "slots.l.w.x"},
+                                 {"l.w", "l.w_exp_avg_row", true, {2}},
+                                 {"l.w", "l.w_mine"},
+                                 {"l.w", "l.w_count", true, {}},
+                                 {"l.w", "exp_avg_l.w.mine"},
+                                 {"model.l.w", "optimizer.state.l.w.block_0.factor", true, {7}},
+                                 {"model.l.w", "model.l.w.mine"},
+                                 {"net2.l.w", "optimizer.mine.l.w.exp_avg"},
+                                 {"l.w", "l.w_norm", false, {3}},
+                                 {"l.w", "x_l.w", false},
+                                 {"l.w", "al.w.mine", false},
+                                 {"model.l.w", "model.q.l.w", false},
+                                 {"encoder.l.w", "decoder.l.w", false},
+                                 {"net2.w", "optimizer.mine.head.w.exp_avg", false}};
+    for (left_state const& trial : trials)
+        BOOST_TEST(is_warned_of(trial) == trial.is_left, trial.parameter << " and " << trial.other);
+}
+
+BOOST_AUTO_TEST_CASE(state_of_a_tensor_that_stays_is_not_left) {
+    catalog const source({test::tensor("norm", {2}), test::tensor("l.norm", {2}),
+                          test::tensor("optimizer.mine.l.norm.exp_avg", {2})});
+    auto const findings =
+        lower_all(expand(test::parsed("norm -> final"), source).code, source).findings;
+    for (finding const& one : findings)
+        BOOST_TEST((one.code != "left_state" || one.key == "l.norm"));
 }
 
 BOOST_AUTO_TEST_CASE(keys_without_an_optimizer_are_no_state) {

@@ -311,12 +311,12 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
     BOOST_TEST(
         refusal(directory, errc::unsupported)
             .ends_with(
-                ": this is an empty directory, not a checkpoint, which has safetensors files"));
+                ": this is an empty directory, not a checkpoint: it has no files that are read"));
     for (char const* const name : {"d", "a", "b", "c"})
         directory.write(name, "");
     BOOST_TEST(refusal(directory, errc::unsupported)
                    .ends_with(": this is a directory with 'a', 'b', 'c' and 1 more, not a "
-                              "checkpoint, which has safetensors files"));
+                              "checkpoint: it has no files that are read"));
     BOOST_TEST(
         refusal(directory, errc::unsupported, "a") ==
         "a: this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "

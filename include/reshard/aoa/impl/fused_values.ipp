@@ -72,9 +72,11 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
 
 /// The same statement of tensors that stand for its operands: what is known of its results.
 ///
-/// \pre the statement has been carried out, and all operands are fused
+/// \param first_shape of its first result
+/// \pre   the statement has been carried out, and all operands are fused
 inline mapping with_stand_ins(lower_context const& context, statement const& one,
-                              std::vector<std::uint32_t> const& operands) {
+                              std::vector<std::uint32_t> const& operands,
+                              index_vector const& first_shape) {
     mapping alike;
     layout known;
     std::vector<expression> tensors;
@@ -87,7 +89,9 @@ inline mapping with_stand_ins(lower_context const& context, statement const& one
     std::vector<expression const*> values;
     for (expression const& tensor : tensors)
         values.push_back(&tensor);
-    auto made = operation(std::move(values), {}, one.right).run(context.code.attributes(one));
+    operation step(std::move(values), {}, one.right);
+    step.expect(&first_shape);
+    auto made = step.run(context.code.attributes(one));
     for (std::size_t i = 0; i < made.size(); ++i)
         alike.define(std::to_string(i), std::move(made[i]));
     carry_fused(alike, known);
@@ -105,9 +109,9 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& one,
     bool const are_fused = std::ranges::all_of(operands, [&](std::uint32_t id) {
         return context.names.value(id).fused != bound_value::not_fused;
     });
-    if (!are_fused || find_attribute(context.code.attributes(one), "reshape"))
+    if (!are_fused)
         return;
-    mapping const alike = with_stand_ins(context, one, operands);
+    mapping const alike = with_stand_ins(context, one, operands, made[0].tensor.shape);
     for (std::size_t i = 0; i < made.size(); ++i)
         if (auto const found = alike.fused().find(std::to_string(i));
             found != alike.fused().end()) {

@@ -6,6 +6,7 @@
 #include <reshard/aoa/lower_context.hpp>
 
 #include <reshard/aoa/finding.hpp>
+#include <reshard/aoa/impl/state_words.ipp>
 #include <reshard/expr/expression.hpp>
 
 #include <algorithm>
@@ -18,10 +19,15 @@
 
 namespace reshard::aoa::detail {
 
+/// A part of a longer name.
+struct name_range {
+    std::size_t begin = 0, end = 0;
+};
+
 /// Names of tensors of which a program makes something else, to be found in other names.
 class used_names {
 public:
-    explicit used_names(lower_context& context) {
+    explicit used_names(lower_context& context) : source_(context.source) {
         auto const whole_ones = tensors_that_stay_whole(context);
         for (std::uint32_t id = 0; id < context.code.text_count(); ++id) {
             name const one{name::kind_type::text, false, id, {}};
@@ -30,48 +36,140 @@ public:
             if (changed_.empty() && (bound.is_removed || bound.source_value != binding::none) &&
                 !whole_ones.contains(context.source.find(key)))
                 changed_ = key;
-            if (bound.source_value == binding::none || is_kept(context, key))
-                continue;
-            keys_.insert(key);
-            firsts_.insert(key.substr(0, key.find_first_of(separators)));
-            for (std::size_t const size : container_sizes(key))
-                parameters_.emplace(key.substr(size), key);
+            if ((bound.is_removed || bound.source_value != binding::none) && !is_kept(context, key))
+                add(key);
         }
     }
 
-    bool empty() const { return keys_.empty() && changed_.empty(); }
+    bool empty() const { return names_.empty() && changed_.empty(); }
 
-    /// The one that is in a longer name, between dots or slashes, or that an optimizer's key has
-    /// inside; of an optimizer that numbers its parameters, one that does not stay whole. Empty
-    /// where there is none.
+    /// The one that is in a longer name, between separators or joined with the name of a state, and
+    /// of which that may be a state; of an optimizer that numbers its parameters, one that does not
+    /// stay whole. Empty if there is none.
     std::string_view inside(std::string_view longer) const {
-        for (state_reading const& one : optimizer_readings(longer)) {
-            if (auto const found = parameters_.find(one.parameter); found != parameters_.end())
-                return found->second;
-            if (one.parameter.find_first_not_of("0123456789") == one.parameter.npos)
+        for (state_reading const& one : optimizer_readings(longer))
+            if (is_number(one.parameter))
                 return changed_;
-        }
-        for (std::string_view rest = longer;;) {
-            std::size_t const end = rest.find_first_of(separators); // may be the first character
-            if (firsts_.contains(rest.substr(0, end)))
-                if (auto const found = at_beginning(rest, longer.size()); !found.empty())
+        for (std::size_t begin = 0; begin < longer.size();) {
+            std::size_t const next = longer.find_first_of("._/", begin);
+            if (firsts_.contains(longer.substr(begin, next - begin)))
+                if (auto const found = at(longer, begin); !found.empty())
                     return found;
-            if (end == rest.npos)
-                return {};
-            rest.remove_prefix(end + 1);
+            if (next == longer.npos)
+                break;
+            begin = next + 1;
         }
+        return {};
     }
 
 private:
-    /// The one that `rest` begins with, up to a separator or its end, and that is shorter than
-    /// `size`.
-    std::string_view at_beginning(std::string_view rest, std::size_t size) const {
-        for (std::size_t end = 0; end < rest.size();) {
-            end = std::min(rest.find_first_of(separators, end + 1), rest.size());
-            if (end < size && keys_.contains(rest.substr(0, end)))
-                return rest.substr(0, end);
+    struct used_name {
+        std::string_view key;
+        bool is_sure = false; ///< the key without the name of a model, or the key itself
+    };
+
+    void add(std::string_view key) {
+        bool const is_state = !optimizer_readings(key).empty();
+        for (std::size_t const size :
+             is_state ? std::vector<std::size_t>{0} : container_sizes(key)) {
+            std::string_view const inside = key.substr(size);
+            bool const is_sure = size == 0 || is_model(last_segment(key.substr(0, size - 1)));
+            used_name& known = names_.try_emplace(inside, used_name{key}).first->second;
+            if (size == 0 || (is_sure && !known.is_sure))
+                known = {key, true};
+            firsts_.insert(inside.substr(0, inside.find_first_of("._/")));
+        }
+    }
+
+    /// The one that begins at a place of a longer name.
+    std::string_view at(std::string_view longer, std::size_t begin) const {
+        for (std::size_t end = begin; end < longer.size();) {
+            end = std::min(longer.find_first_of("._/", end + 1), longer.size());
+            auto const found = names_.find(longer.substr(begin, end - begin));
+            if (found != names_.end() && end - begin < longer.size() &&
+                may_be_state(longer, {begin, end}, found->second))
+                return found->second.key;
         }
         return {};
+    }
+
+    /// Whether a longer name may name a state of the tensor that it has inside.
+    bool may_be_state(std::string_view longer, name_range place, used_name const& used) const {
+        std::string_view const before = longer.substr(0, place.begin);
+        std::string_view const after = longer.substr(place.end);
+        bool const is_state = has_state_word(before) || has_state_word(after);
+        if (before.ends_with('_') && !is_joined_before(last_segment(before)))
+            return false;
+        if (after.starts_with('_') && !is_state && !has_state_shape(longer, used.key))
+            return false;
+        std::size_t const size = place.end - place.begin;
+        std::string_view const model = used.key.substr(0, used.key.size() - size);
+        bool const is_of_model = !model.empty() && longer.starts_with(model);
+        bool const is_meant =
+            used.is_sure ? is_state || !is_of_model : is_state && is_whole_name(longer, place);
+        return is_meant && !is_of_kept(longer, place, model);
+    }
+
+    /// Whether a part of a key is more than the last word of a name, as `weight`.
+    static bool is_whole_name(std::string_view key, name_range place) {
+        std::string_view const part = key.substr(place.begin, place.end - place.begin);
+        return part.find_first_of(separators) != part.npos ||
+               std::ranges::count(optimizer_readings(key), part, &state_reading::parameter) > 0;
+    }
+
+    /// Whether a segment of a text, or what follows `_`, is a word that optimizers have.
+    static bool has_state_word(std::string_view text) {
+        for (std::size_t begin = 0; begin < text.size();) {
+            std::size_t const end = std::min(text.find_first_of(separators, begin), text.size());
+            std::string_view word = text.substr(begin, end - begin);
+            word.remove_prefix(word.starts_with('_') ? 1 : 0);
+            if (!word.empty() && (is_optimizer(word) || is_optimizer_class(word) ||
+                                  holds_states(word) || begins_with_state(word)))
+                return true;
+            begin = end + 1;
+        }
+        return false;
+    }
+
+    /// `exp_avg_`, but not the `v_` of `v_proj`.
+    static bool is_joined_before(std::string_view text) {
+        return text.size() > 3 && is_state_name(text.substr(0, text.size() - 1));
+    }
+
+    /// `exp_avg`, `exp_avg_sq_row` or `moment1_0`.
+    static bool begins_with_state(std::string_view word) {
+        return std::ranges::any_of(state_names, [&](std::string_view name) {
+            return word.starts_with(name) &&
+                   (word.size() == name.size() || word[name.size()] == '_');
+        });
+    }
+
+    /// Whether a tensor has the shape of a parameter, or one element.
+    bool has_state_shape(std::string_view key, std::string_view parameter) const {
+        key_id const id = source_.find(key), of = source_.find(parameter);
+        return id != source_names::none && of != source_names::none &&
+               (source_.entry(id).shape == source_.entry(of).shape ||
+                element_count(source_.entry(id).shape) == 1);
+    }
+
+    /// Whether a longer name has, around a place, the name of a tensor that stays as it is.
+    bool is_of_kept(std::string_view longer, name_range place, std::string_view model) const {
+        for (std::size_t begin = 0; begin <= place.begin; ++begin) {
+            bool const begins = begin == 0 || separators.find(longer[begin - 1]) != longer.npos;
+            for (std::size_t end = place.end; begins && end <= longer.size(); ++end)
+                if ((end == longer.size() || std::string_view("._/").find(longer[end]) < 3) &&
+                    end - begin < longer.size() &&
+                    (is_kept_key(longer.substr(begin, end - begin)) ||
+                     is_kept_key(words(model, longer.substr(begin, end - begin)))))
+                    return true;
+        }
+        return false;
+    }
+
+    bool is_kept_key(std::string_view key) const {
+        auto const used = names_.find(key);
+        return (used == names_.end() || used->second.key != key) &&
+               source_.find(key) != source_names::none;
     }
 
     /// Whether a tensor of the source is there under its own name, at most in another data type.
@@ -93,10 +191,10 @@ private:
         return found;
     }
 
-    std::unordered_set<std::string_view> keys_;
-    std::unordered_set<std::string_view> firsts_; ///< what they begin with, up to a separator
-    /// By their names in an optimizer.
-    std::unordered_map<std::string_view, std::string_view> parameters_;
+    source_names const& source_;
+    /// By what a longer name may have inside.
+    std::unordered_map<std::string_view, used_name> names_;
+    std::unordered_set<std::string_view> firsts_; ///< what these begin with, up to a separator
     std::string_view changed_; ///< the first that is joined with others, split or removed
 };
 

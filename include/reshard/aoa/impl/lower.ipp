@@ -200,21 +200,37 @@ RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered) {
     return findings;
 }
 
-/// The first error, and which other keys of the target are missing as its key is.
-inline std::string described_error(program const& code, std::vector<finding> const& findings) {
-    constexpr std::size_t most = 16;
+RESHARD_DECL std::vector<std::string> equally_missing(std::vector<finding> const& findings) {
     finding const& first = *first_error_of(findings);
-    auto const is_missing = [](finding const& one) {
+    auto const is_in_text = [](finding const& one) { return one.where.last > one.where.first; };
+    auto const is_missing = [&](finding const& one) {
         return one.level == severity::error && one.code == reshard::name(errc::unknown_key) &&
-               one.where.first == one.where.last && !one.key.empty();
+               !one.key.empty() && is_in_text(one) == is_in_text(first) &&
+               (!is_in_text(one) || one.message.find(no_such_key) != one.message.npos);
     };
-    std::vector<std::string> others;
-    std::size_t count = 0;
+    std::vector<std::string> keys;
     for (finding const& one : findings)
-        if (is_missing(first) && is_missing(one) && one.key != first.key && count++ < most)
-            others.push_back("'" + one.key + "'");
-    return describe(code, first) +
-           (count == 0 ? "" : "; the same holds for " + listed(others, count));
+        if (is_missing(first) && is_missing(one) && one.key != first.key &&
+            !std::ranges::count(keys, one.key))
+            keys.push_back(one.key);
+    return keys;
+}
+
+RESHARD_DECL std::string same_for(std::vector<std::string> const& keys) {
+    constexpr std::size_t most = 20;
+    std::vector<std::string> quoted;
+    for (std::size_t i = 0; i < std::min(most, keys.size()); ++i)
+        quoted.push_back("'" + keys[i] + "'");
+    return keys.empty() ? "" : "the same holds for " + listed(quoted, keys.size());
+}
+
+/// The first error, and which other tensors are missing as its own.
+///
+/// \pre there is one
+inline std::string described_error(program const& code, std::vector<finding> const& findings) {
+    std::string const text = describe(code, *first_error_of(findings));
+    std::string const same = same_for(equally_missing(findings));
+    return same.empty() ? text : text + (text.find('\n') == text.npos ? "; " : "\n  ") + same;
 }
 
 } // namespace reshard::aoa::detail

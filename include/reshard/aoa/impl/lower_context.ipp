@@ -199,8 +199,7 @@ RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view k
         id = source_.find_parameter(key);
     if (id == source_names::none)
         refuse(bound.is_added ? "is added by an earlier statement, so it has no contents to read"
-                              : "is neither in the source nor made by an earlier statement" +
-                                    near(key) + number_advice(key));
+                              : words(no_such_key, near(key), number_advice(key)));
     bound.source_value = id;
     catalog_entry const& entry = source_.entry(id);
     bound_value found{source_tensor(id, entry.shape, entry.dtype)};

@@ -7,6 +7,7 @@
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/list_text.hpp>
+#include <reshard/expr/check.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -215,14 +216,16 @@ inline std::string unmatched_ending(std::string_view ending, catalog const& sour
             if (source.find(before))
                 return {};
         }
+    std::string const text = words("no tensor of the source has scales that end in '", ending, "'");
     auto const other = std::ranges::find_if(
         source, [&](catalog_entry const& entry) { return entry.key.ends_with(ending); });
-    return words("no tensor of the source has scales that end in '", ending, "'",
-                 other == source.end()
-                     ? std::string()
-                     : words(": '", other->key, "' ends so, and there is no '",
-                             other->key.substr(0, other->key.size() - ending.size()),
-                             "'; name both, as in scales=\"*.weight => *", ending, "\""));
+    if (other == source.end())
+        return text;
+    std::string const names = pattern_of_scales(other->key, source);
+    return text + words(": '", other->key, "' ends so, and there is no '",
+                        other->key.substr(0, other->key.size() - ending.size()),
+                        "'; name both, as in scales=\"",
+                        names.empty() ? words("*.weight => *", ending) : names, '"');
 }
 
 /// The same of patterns.

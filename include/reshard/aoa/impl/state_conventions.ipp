@@ -5,8 +5,11 @@
 
 #include <reshard/aoa/source_names.hpp>
 
+#include <reshard/aoa/impl/state_words.ipp>
+
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -17,79 +20,6 @@
 #include <vector>
 
 namespace reshard::aoa::detail {
-
-/// What optimizers call their state. Behind `state.`, every other name is one, too.
-///
-/// \par Source torch.optim of torch 2.15, the optimizers of Megatron-Core 0.16 and DeepSpeed 0.18,
-///             and optax 0.2 (`mu`, `nu`, `trace`)
-inline constexpr std::string_view state_names[] = {"exp_avg",
-                                                   "exp_avg_sq",
-                                                   "max_exp_avg_sq",
-                                                   "step",
-                                                   "momentum_buffer",
-                                                   "square_avg",
-                                                   "grad_avg",
-                                                   "acc_delta",
-                                                   "exp_inf",
-                                                   "sum",
-                                                   "mu_product",
-                                                   "prev",
-                                                   "step_size",
-                                                   "ax",
-                                                   "eta",
-                                                   "fp32_param",
-                                                   "master_param",
-                                                   "master_weight",
-                                                   "master_weights",
-                                                   "fp32",
-                                                   "moment1",
-                                                   "moment2",
-                                                   "momentum",
-                                                   "velocity",
-                                                   "exp_avg_diff",
-                                                   "mu",
-                                                   "nu",
-                                                   "trace",
-                                                   "m",
-                                                   "v",
-                                                   "exp_avg_res",
-                                                   "fp32_from_fp16_params"};
-
-/// What models are called in the checkpoints of trainers, the likeliest first: `model.` rather than
-/// `ema.`, if the same parameters are in both.
-inline constexpr std::string_view model_names[] = {"model",  "module",  "state_dict",
-                                                   "params", "network", "net"};
-
-inline bool is_state_name(std::string_view name) {
-    return std::ranges::find(state_names, name) != std::end(state_names);
-}
-
-inline bool is_number(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-}
-
-/// Whether a segment is what trainers call optimizers: `optim`, `optimizer`, `optimizer_0`.
-///
-/// \pre it is not empty
-inline bool is_optimizer(std::string_view segment) {
-    if (segment.front() != 'o') // each key is asked for
-        return false;
-    if (std::size_t const line = segment.rfind('_');
-        line != segment.npos && is_number(segment.substr(line + 1)))
-        segment = segment.substr(0, line);
-    for (std::string_view const known :
-         {"optim", "optimizer", "optims", "optimizers", "opt", "opt_state", "optimizer_state",
-          "optimizer_states", "optim_state", "optimizer_state_dict", "optimizer_states_dict"})
-        if (segment == known)
-            return true;
-    return false;
-}
-
-/// Whether all keys inside are state, under any name.
-inline bool holds_states(std::string_view segment) {
-    return segment == "state" || segment.starts_with("opt_state") ||
-           segment.starts_with("optimizer_state") || segment.starts_with("optim_state");
-}
 
 /// What the keys of an optimizer begin with.
 struct optimizer_container {
@@ -104,6 +34,13 @@ inline std::string_view segment_at(std::string_view key, std::size_t place) {
     return end == key.npos ? std::string_view() : key.substr(place, end - place);
 }
 
+/// Whether the segment `state` at the beginning of a key is what a trainer calls all that it has,
+/// its model and its optimizers, and not the states of parameters.
+inline bool is_trainer_state(std::string_view key, std::string_view next) {
+    return (!next.empty() && is_optimizer(next)) ||
+           (is_model(next) && !is_state_name(last_segment(key)));
+}
+
 inline optimizer_container container_of(std::string_view key) {
     constexpr int most_before = 2; // `app.optim.`, `chained_0.optimizer.`
     optimizer_container found;
@@ -112,9 +49,13 @@ inline optimizer_container container_of(std::string_view key) {
         std::string_view const segment = segment_at(key, place);
         if (segment.empty())
             break;
-        bool const is_inside = found.size > 0;
-        bool const opens = is_optimizer(segment) || (segment == "state" && (is_inside || !place));
-        if (!opens && is_inside && !is_number(segment))
+        std::string_view const next = segment_at(key, place + segment.size() + 1);
+        bool const is_inside = found.size > 0, may_open = is_inside || place == 0;
+        bool const opens =
+            is_optimizer(segment) ||
+            (may_open && (segment == "state" ? is_inside || !is_trainer_state(key, next)
+                                             : is_optimizer_class(segment)));
+        if (!opens && is_inside && !is_number(segment) && next != "state")
             break;
         place += segment.size() + 1;
         if (opens || is_inside)
@@ -125,6 +66,30 @@ inline optimizer_container container_of(std::string_view key) {
             break;
     }
     return found;
+}
+
+/// Adds the readings of a key whose state is before a number and the parameter, as
+/// `fp32_groups.0.P`, or joined with the parameter, as `P_exp_avg`.
+///
+/// \param size of the text before all that
+inline void add_joined(std::string_view key, std::size_t size,
+                       std::function<void(state_reading const&)> const& add) {
+    std::size_t const first = key.find_first_of(separators, size);
+    std::size_t const second = key.find_first_of(separators, first + 1);
+    if (second != key.npos && is_number(key.substr(first + 1, second - first - 1)))
+        add({key.substr(0, second + 1),
+             key.substr(second + 1),
+             {},
+             key.substr(size, first - size),
+             true});
+    std::size_t const line = key.find_last_of("_./");
+    if (line == key.npos || key[line] != '_' || is_state_name(last_segment(key)))
+        return;
+    for (std::string_view const name : state_names)
+        if (name.size() > 2 && key.size() > size + name.size() + 1 && key.ends_with(name) &&
+            key[key.size() - name.size() - 1] == '_')
+            add({key.substr(0, size), key.substr(size, key.size() - size - name.size() - 1),
+                 key.substr(key.size() - name.size() - 1), name, true});
 }
 
 RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key) {
@@ -140,22 +105,23 @@ RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key)
     };
     std::size_t const last = inside.find_last_of(separators),
                       first = inside.find_first_of(separators);
-    if (last == inside.npos)
-        return readings;
-    add({key.substr(0, container.size), inside.substr(0, last), inside.substr(last),
-         inside.substr(last + 1)});
-    add({key.substr(0, container.size + first + 1),
-         inside.substr(first + 1),
-         {},
-         inside.substr(0, first)});
+    if (last != inside.npos) {
+        add({key.substr(0, container.size), inside.substr(0, last), inside.substr(last),
+             inside.substr(last + 1)});
+        add({key.substr(0, container.size + first + 1),
+             inside.substr(first + 1),
+             {},
+             inside.substr(0, first)});
+    }
+    add_joined(key, container.size, add);
     return readings;
 }
 
 RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
     std::vector<std::size_t> sizes{0};
-    for (std::size_t place = 0; sizes.size() < 3;) {
+    for (std::size_t place = 0;;) {
         std::string_view const segment = segment_at(key, place);
-        if (segment.empty() || is_number(segment))
+        if (segment.empty() || is_number(segment) || (sizes.size() >= 3 && !is_model(segment)))
             break;
         sizes.push_back(place += segment.size() + 1);
     }
@@ -167,14 +133,15 @@ RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
 inline std::vector<state_reading> bare_readings(std::string_view key) {
     std::vector<state_reading> readings;
     std::size_t const last = key.find_last_of(separators), first = key.find_first_of(separators);
-    if (last == key.npos)
-        return readings;
     auto const add = [&](state_reading const& one) {
         if (one.name.size() > 2 && is_state_name(one.name))
             readings.push_back(one);
     };
-    add({{}, key.substr(0, last), key.substr(last), key.substr(last + 1)});
-    add({key.substr(0, first + 1), key.substr(first + 1), {}, key.substr(0, first)});
+    if (last != key.npos) {
+        add({{}, key.substr(0, last), key.substr(last), key.substr(last + 1)});
+        add({key.substr(0, first + 1), key.substr(first + 1), {}, key.substr(0, first)});
+    }
+    add_joined(key, 0, add);
     return readings;
 }
 
@@ -219,7 +186,8 @@ public:
             if (readings.empty())
                 readings = bare_readings(entry.key);
             for (state_reading const& one : readings)
-                look_at(entry, one);
+                if (look_at(entry, one))
+                    break;
         }
         for (auto const& [where, kind] : kinds_)
             add(all, where, kind);
@@ -266,26 +234,29 @@ private:
 
     static constexpr std::size_t most_counted = 32, most_misses = 1024; ///< of a kind of state
 
-    void look_at(catalog_entry const& entry, state_reading const& one) {
+    /// Counts a reading of a key. Returns true if the catalog has its parameter.
+    bool look_at(catalog_entry const& entry, state_reading const& one) {
         auto const owner = containers_.find(owner_of(entry.key));
         if (owner != containers_.end() && !owner->second)
-            return;
+            return false;
         std::string_view const model = owner != containers_.end() ? *owner->second : "";
         counts& kind = kinds_[{one.prefix, one.suffix, model}];
         if (kind.all == most_counted || kind.misses == most_misses)
-            return;
-        bool const is_alone = owner == containers_.end() && container_of(entry.key).size > 0 &&
+            return kind.all == most_counted;
+        bool const is_alone = !one.is_joined && owner == containers_.end() &&
+                              container_of(entry.key).size > 0 &&
                               is_state_name(one.name); // the parameters are in another checkpoint
         catalog_entry const* const parameter =
             is_alone ? nullptr : keys_.find(std::string(model) + std::string(one.parameter));
         if (!is_alone && (!parameter || parameter == &entry)) {
             ++kind.misses;
-            return;
+            return false;
         }
         bool const is_single = element_count(entry.shape) == 1;
         ++kind.all;
         kind.alike += is_alone ? !is_single : parameter->shape == entry.shape;
         kind.single += is_single;
+        return !is_alone;
     }
 
     static void add(std::vector<state_suffix>& all, around const& where, counts const& kind) {

@@ -6,14 +6,18 @@
 #include <reshard/expr/check.hpp>
 
 #include <reshard/expr/impl/find_scales.ipp>
+#include <reshard/expr/impl/same_elements.ipp>
+#include <reshard/expr/reshape.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace reshard::detail {
 
@@ -23,34 +27,23 @@ inline bool is_whole_source(expression const& value, source_list const& sources)
            sources[value.pieces.source(0)].shape == value.shape;
 }
 
-/// Whether two pieces take the same elements in the box that both have.
-inline bool reads_alike(piece const& a, piece const& b) {
-    auto const common = intersect(a.target_box(), b.target_box());
-    if (!common || a.source == zero_source)
-        return true;
-    bool const turns = a.order != b.order && element_count(*common) > 1;
-    if (a.source != b.source || b.joins.any() || turns)
-        return false;
-    for (std::size_t axis = 0; axis < common->ndim(); ++axis) {
-        std::size_t const of_a = a.order[axis], of_b = b.order[axis];
-        if (a.source_offset[of_a] - a.target_offset[axis] !=
-            b.source_offset[of_b] - b.target_offset[axis])
-            return false;
+/// The form with which scales of some shape go with a tensor, if they have axes of extent 1 more or
+/// less than the form says; nullopt if they differ otherwise.
+inline std::optional<block_form> with_axes_of(block_form form, index_vector const& shape,
+                                              index_vector const& scales) {
+    std::size_t used = 0;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        block_form const one{{form.block[axis]}, {std::max(form.count_of(axis), index_t{1})}};
+        index_t const wanted = scale_counts({shape[axis]}, one)[0];
+        if (form.count.empty())
+            form.count = index_vector::filled(shape.size(), 1);
+        bool const is_there = used < scales.size() && scales[used] == wanted;
+        if (!is_there && wanted != 1)
+            return std::nullopt;
+        used += is_there;
+        form.count[axis] = is_there ? one.count[0] : 0;
     }
-    return true;
-}
-
-/// Whether a tensor has the elements that are expected, perhaps in another data type.
-inline bool is_made_as(expression const& expected, expression const& made) {
-    if (expected.shape != made.shape)
-        return false;
-    if (expected.pieces == made.pieces)
-        return true;
-    for (std::size_t i = 0; i < expected.pieces.size(); ++i)
-        for (std::size_t k = 0; k < made.pieces.size(); ++k)
-            if (!reads_alike(expected.pieces[i], made.pieces[k]))
-                return false;
-    return true;
+    return used == scales.size() ? std::optional(form) : std::nullopt;
 }
 
 /// `carry_scales` at work.
@@ -65,7 +58,7 @@ public:
         number_sources();
         for (relation const& one : program_.relations())
             if (one.what == relation::kind::scale)
-                declared_.emplace(one.key, one.companion);
+                declared_.emplace(one.key, one);
         for (mapping_output const& output : program_.outputs())
             judge(output);
         for (relation& one : made_)
@@ -154,8 +147,8 @@ private:
         auto const first =
             std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
         found_scales const& scaled = *scales_of(*first, rule);
-        if (is_declared(output.key, scaled))
-            return;
+        if (relation const* const declared = declaration_of(output.key, scaled))
+            return check_declared(output, *declared, rule, ids);
         bool const is_whole = is_whole_source(output.value, program_.sources());
         mapping_output const* const scales = scales_of(output, rule, scaled);
         if (!scales)
@@ -165,25 +158,54 @@ private:
         if (refuses_cast_of(*scales, scaled))
             return;
         try {
-            compare(output, *scales, rule, ids);
+            made_scales const expected = expected_scales(output, rule, ids);
+            relate(output.key, scales->key, compare(output, *scales, expected));
         } catch (error const& problem) {
-            if (problem.code() != errc::unsupported)
-                return add(output, problem.code(),
-                           words("'", output.key, "' cannot keep its scales '", scales->key,
-                                 "': ", problem.what()));
-            if (!has_all(*scales, rule, ids))
+            bool const are_several = problem.code() == errc::overlap;
+            if (!has_all(*scales, rule, ids) &&
+                (are_several || problem.code() == errc::unsupported))
                 return refuse_missing(output, rule, scaled, is_whole);
-            relate_by_shape(output, *scales, rule);
+            if (are_several && scales_in_order(output, rule) == sources_in_order(scales->value))
+                return relate_by_shape(output, *scales, rule);
+            refuse(output, *scales, problem);
         }
     }
 
-    /// Whether `scales=` names the scales of an output that has these scales of the source.
-    bool is_declared(std::string const& key, found_scales const& scaled) const {
+    /// What `scales=` says of an output, if that names what is made of these scales of the source.
+    relation const* declaration_of(std::string const& key, found_scales const& scaled) const {
         auto const [first, last] = declared_.equal_range(key);
-        return std::any_of(first, last, [&](auto const& one) {
-            mapping_output const* const made = program_.find(one.second);
+        auto const found = std::find_if(first, last, [&](auto const& one) {
+            mapping_output const* const made = program_.find(one.second.companion);
             return made && std::ranges::count(sources_of(made->value), number_of(scaled.scales));
         });
+        return found == last ? nullptr : &found->second;
+    }
+
+    /// Compares scales that `scales=` names, if it has the blocks that their keys and extents say.
+    void check_declared(mapping_output const& output, relation const& declared,
+                        scale_rule const& rule, numbers const& ids) {
+        mapping_output const& scales = *program_.find(declared.companion);
+        block_form const said{declared.block, declared.count};
+        try {
+            made_scales const expected = expected_scales(output, rule, ids);
+            auto const form = with_axes_of(expected.form, output.value.shape, scales.value.shape);
+            bool is_same = form && form->block == said.block;
+            for (std::size_t axis = 0; is_same && axis < said.ndim(); ++axis)
+                is_same = form->count_of(axis) == said.count_of(axis);
+            if (is_same)
+                compare(output, scales, expected);
+        } catch (error const& problem) {
+            if (problem.code() == errc::bad_layout)
+                refuse(output, scales, problem);
+        }
+    }
+
+    void refuse(mapping_output const& output, mapping_output const& scales, error const& problem) {
+        bool const is_order =
+            problem.code() == errc::overlap || problem.code() == errc::unsupported;
+        add(output, is_order ? errc::bad_layout : problem.code(),
+            words("'", output.key, "' cannot keep its scales '", scales.key, "': ",
+                  problem.code() == errc::overlap ? "these are in another order" : problem.what()));
     }
 
     /// The outputs that have elements of a source tensor.
@@ -212,11 +234,9 @@ private:
     /// How to let scales follow the tensor that a statement makes.
     static std::string advice(std::string const& made, scale_rule const& rule,
                               std::string const& tensor, std::string const& scales) {
-        std::size_t const dot = std::min(tensor.rfind('.'), tensor.size());
-        std::size_t const begin = scales.starts_with(tensor.substr(0, dot)) ? dot : 0;
         auto const own = with_ending(made, rule.tensor, rule.scales);
-        return words("; write  scales=\"*", tensor.substr(begin), " => *", scales.substr(begin),
-                     "\"  in the statement that makes '", made, "', or make ",
+        return words("; write  scales=\"", names_as_pattern(tensor, scales),
+                     "\"  in the statement that makes '", made, "', unless it is a macro, or make ",
                      own ? "'" + *own + "'" : std::string("its scales"), " in another statement");
     }
 
@@ -258,31 +278,60 @@ private:
         return false;
     }
 
-    /// \throws error if the scales cannot follow
-    void compare(mapping_output const& output, mapping_output const& scales, scale_rule const& rule,
-                 numbers const& ids) {
+    /// The scales that an output needs.
+    ///
+    /// \throws error if they cannot follow
+    made_scales expected_scales(mapping_output const& output, scale_rule const& rule,
+                                numbers const& ids) const {
         auto const source_of = [&](key_id id) {
             found_scales const* const one = scales_of(id, rule);
             if (!one)
                 fail(errc::shape_mismatch, "it is also made of '", program_.sources().key(id),
                      "', which has none");
-            tensor_layout const& made = source_.tensors[one->scales];
-            return scale_source{number_of(one->scales), made.dtype,
+            return scale_source{number_of(one->scales), source_.tensors[one->scales].dtype,
                                 source_.shape_of(source_.tensors[one->tensor]), one->form};
         };
         auto const known =
             std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
-        expression const expected = block_scales(output.value, scales_of(*known, rule)->form,
-                                                 source_of(*known).dtype, source_of);
-        if (!is_made_as(expected, scales.value))
-            fail(errc::bad_layout, "these are ", index_vector(scales.value.shape),
-                 ", or in another order; they have to be ", index_vector(expected.shape), " of '",
-                 key_of(scales_of(*known, rule)->scales), "' as the elements are");
-        for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
-            if (key_id const id = output.value.pieces.source(i); id != zero_source) {
-                block_form form = permuted(scales_of(id, rule)->form, output.value.pieces[i].order);
-                return relate(output.key, scales.key, std::move(form));
-            }
+        return scales_and_form(output.value, scales_of(*known, rule)->form, source_of(*known).dtype,
+                               source_of);
+    }
+
+    /// The form with which an output has its scales.
+    ///
+    /// \throws error with errc::bad_layout if they are not those that it needs
+    block_form compare(mapping_output const& output, mapping_output const& scales,
+                       made_scales const& expected) const {
+        index_vector const shape(scales.value.shape), wanted(expected.scales.shape);
+        auto form = with_axes_of(expected.form, output.value.shape, shape);
+        if (!form || !is_made_as(reshape(expected.scales, shape), scales.value, program_.sources()))
+            fail(errc::bad_layout, "these are ", shape, ", or in another order; they have to be ",
+                 wanted, ", and to follow as the elements do");
+        return *std::move(form);
+    }
+
+    /// The tensors of the source that an output has elements of, each once, as they follow along
+    /// its axes.
+    static numbers sources_in_order(expression const& value) {
+        std::vector<std::pair<index_vector, key_id>> places;
+        for (std::size_t i = 0; i < value.pieces.size(); ++i)
+            if (value.pieces.source(i) != zero_source)
+                places.emplace_back(value.pieces.target_box(i).offset, value.pieces.source(i));
+        std::ranges::sort(places);
+        numbers ids;
+        for (auto const& [place, id] : places)
+            if (std::ranges::find(ids, id) == ids.end())
+                ids.push_back(id);
+        return ids;
+    }
+
+    /// The same of the scales that belong to them.
+    numbers scales_in_order(mapping_output const& output, scale_rule const& rule) const {
+        numbers ids = sources_in_order(output.value);
+        for (key_id& id : ids)
+            if (found_scales const* const one = scales_of(id, rule))
+                id = number_of(one->scales);
+        return ids;
     }
 
     bool has_all(mapping_output const& scales, scale_rule const& rule, numbers const& ids) const {
@@ -317,7 +366,7 @@ private:
     std::vector<found_scales> found_;
     std::unordered_map<std::string, key_id> numbers_;
     std::multimap<key_id, found_scales const*> by_source_;
-    std::multimap<std::string, std::string> declared_;
+    std::multimap<std::string, relation> declared_;
     std::unordered_map<key_id, std::vector<mapping_output const*>> outputs_;
     std::vector<relation> made_;
     std::vector<scale_finding> findings_;

@@ -172,7 +172,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const* targ
     return fused_text_of(key, program.find(key)->value.shape, made) + others +
            ", and the target has it whole: its tensors are written one after the other, as the "
            "statement  " +
-           key + " -> " + key + ", " + made.macro + "  does";
+           key + " -> " + key + ", " + made.macro + "  does; --cut-fused writes it as it is";
 }
 
 /// Which of the tensors that were fused each place along the axis belongs to.
@@ -229,6 +229,20 @@ private:
     std::map<std::size_t, std::size_t> pairs_;
 };
 
+/// The axis of the target that is axis `along` of the source, as far as the piece has it; nothing if
+/// a reshape has made that a part of other axes.
+inline std::optional<std::size_t> same_axis(piece const& one, std::size_t along) {
+    box const from = one.source_box(), made = one.target_box();
+    for (std::size_t k = 0; k < one.extent.size(); ++k) {
+        std::size_t const axis = axis_of_factor(one.joins.target, k);
+        if (axis_of_factor(one.joins.source, one.order[k]) == along && along < from.ndim() &&
+            axis < made.ndim() && one.extent[k] == from.shape[along] &&
+            one.extent[k] == made.shape[axis])
+            return axis;
+    }
+    return std::nullopt;
+}
+
 /// Whether an output that a macro interleaves has, as one of its tensors, several that the source
 /// `id` has interleaved.
 inline bool fuses_again(expression const& value, fused_tensor const& made, key_id id,
@@ -249,7 +263,7 @@ inline bool fuses_again(expression const& value, fused_tensor const& made, key_i
             continue;
         piece const one = value.pieces[i];
         box const target = one.target_box(), from = one.source_box();
-        bool const is_parallel = !one.joins.any() && one.order[axis] == along;
+        bool const is_parallel = same_axis(one, along) == axis;
         if (!pairs.add(output, {target.offset[axis], target.end(axis)}, source,
                        {from.offset[along], from.end(along)}, is_parallel))
             return true;

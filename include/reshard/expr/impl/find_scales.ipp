@@ -19,6 +19,7 @@ namespace reshard::detail {
 enum class scale_axes : std::uint8_t {
     leading, ///< the first ones
     last,    ///< the last one
+    fitting, ///< the first ones if along each there is one scale, or one an element; else `none`
     none,    ///< they belong to the tensor as a whole
 };
 
@@ -40,10 +41,13 @@ struct scale_rule {
 ///
 /// \par Source  the keys in checkpoints of DeepSeek-V3 (`weight_scale_inv`), DeepSeek-V4 (`scale`),
 ///              gpt-oss (`_blocks`, `_scales`), compressed-tensors, ModelOpt (`weight_scale_2`),
-///              AutoGPTQ and AutoAWQ (`qweight`), bitsandbytes (`absmax`, `SCB`), EETQ
-///              (`weight_scales`), MLX (`scales`, `biases`), Mistral (`qscale_weight`), ComfyUI
-///              (`scale_weight`), quanto (`_data`, `_scale`)
+///              AutoGPTQ and AutoAWQ (`qweight`), bitsandbytes (`absmax`, `SCB`), transformers'
+///              integrations/eetq.py (`weight_scales`) and metal_quantization.py (`qbiases`), MLX
+///              (`scales`, `biases`), Mistral (`qscale_weight`), ComfyUI (`scale_weight`), quanto
+///              (`_data`, `_scale`), torchao as transformers' quantizer_torchao.py has it (`_qdata`),
+///              HQQ (`W_q`)
 inline constexpr scale_rule scale_rules[] = {
+    {".weight", ".weight_scales", scale_axes::last}, // EETQ: weights are [in, out]
     // FP8 in blocks, by channel or by tensor; MXFP8; int8
     {"", "_scale_inv", scale_axes::leading, false, 128},
     {"", "_scale"},
@@ -78,6 +82,15 @@ inline constexpr scale_rule scale_rules[] = {
     // MLX
     {".weight", ".scales", scale_axes::leading, true},
     {".weight", ".biases", scale_axes::leading, true},
+    {".weight", ".qbiases", scale_axes::leading, true},
+    // torchao, whose scales of 4 bits are transposed, and HQQ, which packs halves of a tensor
+    {"_qdata", "_scale", scale_axes::fitting},
+    {"_qdata", "_zero_point", scale_axes::fitting},
+    {"_qdata", "_per_tensor_scale", scale_axes::none},
+    {"_qdata", "_scale_and_zero", scale_axes::none},
+    {"_qdata", "_act_pre_scale", scale_axes::none, false, 0, true},
+    {".W_q", ".scale", scale_axes::none},
+    {".W_q", ".zero", scale_axes::none},
     // bitsandbytes: 4 and 8 bits
     {"", ".absmax", scale_axes::leading, true, 32},
     {"", ".quant_map", scale_axes::none},
@@ -185,23 +198,50 @@ inline std::optional<block_form> form_from(std::size_t first, index_vector const
     return form;
 }
 
+/// Whether there is one scale along each axis, or one for each element.
+inline bool fits_plainly(index_vector const& shape, index_vector const& scales) {
+    for (std::size_t axis = 0; axis < scales.size(); ++axis)
+        if (scales[axis] != 1 && scales[axis] != shape[axis])
+            return false;
+    return true;
+}
+
+/// The first axis of a tensor that the axes of its scales go with: of several scales in a row not
+/// the one that the rule says, if another one alone has as many elements.
+///
+/// \pre `scales` has no more axes than `shape`
+inline std::size_t first_scaled_axis(scale_rule const& rule, index_vector const& shape,
+                                     index_vector const& scales) {
+    if (scales.size() != 1)
+        return 0;
+    std::size_t const usual = rule.axes == scale_axes::last ? shape.size() - 1 : 0;
+    bool const is_usual = rule.is_packed || scales[0] == 1 || scales[0] == shape[usual];
+    return is_usual || std::ranges::count(shape, scales[0]) != 1
+               ? usual
+               : static_cast<std::size_t>(std::ranges::find(shape, scales[0]) - shape.begin());
+}
+
 /// The form of scales that a rule names; nullopt if their extents do not fit.
 inline std::optional<block_form> form_by_rule(scale_rule const& rule, index_vector const& shape,
                                               index_vector const& scales,
                                               quantisation_facts const& said) {
-    std::size_t const ndim = shape.size();
-    if (scales.size() > ndim)
+    if (scales.size() > shape.size())
         return std::nullopt;
-    bool const is_last = rule.axes == scale_axes::last && scales.size() == 1;
-    auto form = rule.axes == scale_axes::none
-                    ? block_form{index_vector::filled(ndim, 0), index_vector::filled(ndim, 0)}
-                    : form_from(is_last ? ndim - 1 : 0, shape, scales, rule, said);
-    if (rule.axes == scale_axes::none)
-        std::ranges::copy(scales, form->count.begin());
-    // Rows of qweight are input channels: of any group, if channels are reordered.
-    if (form && said.is_reordered && rule.tensor == ".qweight" && scales.size() == 2) {
-        form->block[0] = 0;
-        form->count[0] = scales[0];
+    if (rule.axes == scale_axes::none ||
+        (rule.axes == scale_axes::fitting && !fits_plainly(shape, scales))) {
+        block_form form{index_vector::filled(shape.size(), 0),
+                        index_vector::filled(shape.size(), 0)};
+        std::ranges::copy(scales, form.count.begin());
+        return form;
+    }
+    auto form = form_from(first_scaled_axis(rule, shape, scales), shape, scales, rule, said);
+    // Input channels, the rows of qweight, are of any group if they are reordered.
+    bool const is_of_gptq = rule.tensor == ".qweight";
+    if (form && said.is_reordered && scales.size() == shape.size() &&
+        (is_of_gptq || rule.tensor == "_packed")) {
+        std::size_t const axis = is_of_gptq ? 0 : shape.size() - 1;
+        form->block[axis] = 0;
+        form->count[axis] = scales[axis];
     }
     return form;
 }
@@ -213,6 +253,22 @@ RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tenso
         if (with_ending(tensor.key, rule.tensor, rule.scales) == scales.key)
             return form_by_rule(rule, tensor.shape, scales.shape, said);
     return form_by_rule({}, tensor.shape, scales.shape, said);
+}
+
+/// `*.weight_packed => *.weight_scale`: the names of a tensor and of its scales, as `scales=` has
+/// them.
+inline std::string names_as_pattern(std::string const& tensor, std::string const& scales) {
+    std::size_t const dot = std::min(tensor.rfind('.'), tensor.size());
+    std::size_t const begin = scales.starts_with(tensor.substr(0, dot)) ? dot : 0;
+    return "*" + tensor.substr(begin) + " => *" + scales.substr(begin);
+}
+
+RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog const& source) {
+    for (scale_rule const& rule : scale_rules)
+        if (auto const key = with_ending(scales, rule.scales, rule.tensor);
+            key && source.find(*key) && may_be_quantised(source.find(*key)->dtype))
+            return names_as_pattern(*key, scales);
+    return {};
 }
 
 /// A quantised tensor of a layout and its scales, by number.
@@ -233,10 +289,15 @@ inline std::vector<found_scales> find_scales(layout const& source) {
             continue;
         for (std::size_t k = places.size(); k < source.tensors.size(); ++k)
             places.emplace(source.tensors[k].key, k);
+        auto const first = std::ssize(found);
         for (scale_rule const& rule : scale_rules) {
             auto const key = with_ending(tensor.key, rule.tensor, rule.scales);
             auto const place = key ? places.find(*key) : places.end();
-            if (place == places.end())
+            bool const is_known =
+                place == places.end() ||
+                std::any_of(found.begin() + first, found.end(),
+                            [&](found_scales const& one) { return one.scales == place->second; });
+            if (is_known)
                 continue;
             auto form =
                 form_by_rule(rule, source.shape_of(tensor),

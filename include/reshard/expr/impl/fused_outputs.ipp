@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,38 +37,49 @@ inline fused_tensor along_axis(fused_tensor known, index_t axis) {
     return known;
 }
 
-/// What is known of the source of a piece that has all blocks of it, side by side along an axis of
-/// the output; nothing of others.
+/// What is known of the source of a piece that has all of its fused axis, as an axis of the output;
+/// nothing of others.
 inline std::optional<fused_tensor> fused_source(piece const& one, expression const& output,
                                                 source_list const& sources,
                                                 fused_tensors const& known) {
-    if (one.source >= sources.size() || one.joins.any())
+    if (one.source >= sources.size())
         return std::nullopt;
     auto const found = known.find(sources.key(one.source));
     if (found == known.end())
         return std::nullopt;
     auto const along = static_cast<std::size_t>(found->second.axis);
-    for (std::size_t axis = 0; axis < output.ndim(); ++axis)
-        if (one.order[axis] == along && one.extent[axis] == output.shape[axis] &&
-            one.extent[axis] == sources[one.source].shape[along])
-            return along_axis(found->second, static_cast<index_t>(axis));
-    return std::nullopt;
+    auto const axis = same_axis(one, along);
+    index_vector const made = one.target_box().shape, shape = sources[one.source].shape;
+    if (!axis || made[*axis] != shape[along] || made[*axis] != output.shape[*axis])
+        return std::nullopt;
+    return along_axis(found->second, static_cast<index_t>(*axis));
 }
 
-/// Declares what is known of an output that is made of fused tensors of the source, all alike,
-/// unless a macro has declared it.
+/// Whether all zeros that an output has are of whole columns along an axis.
+inline bool has_whole_zeros(expression const& value, std::size_t axis) {
+    for (std::size_t i = 0; i < value.pieces.size(); ++i)
+        if (value.pieces.source(i) == zero_source &&
+            value.pieces.target_box(i).shape[axis] != value.shape[axis])
+            return false;
+    return true;
+}
+
+/// Declares what is known of an output that is made of fused tensors of the source, all alike, and
+/// perhaps of zeros beside them, unless a macro has declared it.
 inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
     if (program.fused().contains(output.key))
         return;
+    piece_list const& pieces = output.value.pieces;
     std::optional<fused_tensor> made;
-    for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
-        auto const here =
-            fused_source(output.value.pieces[i], output.value, program.sources(), known);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (pieces.source(i) == zero_source)
+            continue;
+        auto const here = fused_source(pieces[i], output.value, program.sources(), known);
         if (!here || (made && *made != *here))
             return;
         made = here;
     }
-    if (made)
+    if (made && has_whole_zeros(output.value, static_cast<std::size_t>(made->axis)))
         program.fuse(output.key, std::move(*made));
 }
 
@@ -141,11 +152,11 @@ RESHARD_DECL void check_fused(mapping const& program, layout const& target) {
 struct parts_taken {
     key_id source;
     fused_tensor const* made;
+    member_places members;
     std::vector<index_t> elements; ///< of each part
-    bool crosses = false;          ///< a piece has elements of several parts
+    bool crosses = false;          ///< a piece has elements of several tensors, or parts
     index_t first = 0;             ///< the first place along the axis
 
-    index_t sum() const { return std::accumulate(elements.begin(), elements.end(), index_t{0}); }
     bool is_even() const {
         return std::ranges::all_of(elements, [&](index_t n) { return n == elements[0]; });
     }
@@ -186,9 +197,14 @@ private:
         auto const place = std::ranges::find(all, id, &parts_taken::source);
         if (place != all.end())
             return *place;
-        std::vector<index_t> none(static_cast<std::size_t>(made_[id]->blocks));
-        return all.emplace_back(id, made_[id], std::move(none), false,
-                                sources_[id].shape[axis(id)]);
+        fused_tensor const& made = *made_[id];
+        index_t const extent = sources_[id].shape[axis(id)];
+        std::vector<index_t> sizes = member_sizes(made, extent);
+        if (sizes.empty())
+            sizes = {extent};
+        return all.emplace_back(id, &made, member_places(sizes, made.blocks),
+                                std::vector<index_t>(static_cast<std::size_t>(made.blocks)), false,
+                                extent);
     }
 
     std::size_t axis(key_id id) const { return static_cast<std::size_t>(made_[id]->axis); }
@@ -201,7 +217,7 @@ private:
         for (index_t part = begin / step; part * step < end; ++part)
             taken.elements[static_cast<std::size_t>(part)] +=
                 others * (std::min(end, (part + 1) * step) - std::max(begin, part * step));
-        taken.crosses = taken.crosses || begin / step != (end - 1) / step;
+        taken.crosses = taken.crosses || taken.members.end(begin) < end;
         taken.first = std::min(taken.first, begin);
     }
 
@@ -242,6 +258,23 @@ inline std::string takers_of(mapping const& program, fused_sources const& known,
                                                                     : operands_of(from.made->macro);
 }
 
+/// What is wrong with what an output has of a fused tensor of the source.
+inline std::string taken_fault(mapping const& program, fused_sources const& known,
+                               std::string const& output, parts_taken const& one) {
+    mapping_source const from = program.sources()[one.source];
+    std::string const key(from.key);
+    std::string const text = fused_text_of(key, from.shape, *one.made) + ", and '" + output + "' ";
+    if (one.is_even())
+        return text +
+               "has elements of it in another form, in which its tensors are not known any "
+               "more" +
+               remedy(key, *one.made, true);
+    return text + "takes " + taken_text(one.elements) +
+           (one.made->macro.empty() ? "; take it apart part by part"
+                                    : "; take it apart with the statement  " + key + " -> " +
+                                          takers_of(program, known, one) + ", " + one.made->macro);
+}
+
 RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
                                                         layout const& source) {
     if (source.fused.empty())
@@ -250,44 +283,15 @@ RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
         return fault;
     fused_sources const known(program.sources(), source.fused);
     for (mapping_output const& output : program.outputs())
-        for (parts_taken const& one : known.taken_by(output.value)) {
-            if (one.is_even())
-                continue;
-            mapping_source const from = program.sources()[one.source];
-            std::string const key(from.key);
-            return fused_text_of(key, from.shape, *one.made) + ", and '" + output.key + "' takes " +
-                   taken_text(one.elements) +
-                   (one.made->macro.empty()
-                        ? "; take it apart part by part"
-                        : "; take it apart with the statement  " + key + " -> " +
-                              takers_of(program, known, one) + ", " + one.made->macro);
-        }
+        for (parts_taken const& one : known.taken_by(output.value))
+            if (!one.is_even() || (one.crosses && !program.fused().contains(output.key)))
+                return taken_fault(program, known, output.key, one);
     return std::nullopt;
 }
 
 RESHARD_DECL void check_torn(mapping const& program, layout const& source) {
     if (auto const fault = find_torn_fused(program, source))
         fail(errc::bad_layout, *fault, "; where that is meant, cut_fused allows it");
-}
-
-RESHARD_DECL std::vector<output_remark> find_remade_fused(mapping const& program,
-                                                          layout const& source) {
-    std::vector<output_remark> found;
-    if (source.fused.empty())
-        return found;
-    fused_sources const known(program.sources(), source.fused);
-    for (mapping_output const& output : program.outputs())
-        for (parts_taken const& one : known.taken_by(output.value)) {
-            mapping_source const from = program.sources()[one.source];
-            bool const is_remade = one.crosses && one.sum() >= element_count(whole(from.shape)) &&
-                                   !program.fused().contains(output.key);
-            if (is_remade)
-                found.push_back({output.key, fused_text_of(from.key, from.shape, *one.made) +
-                                                 ", and '" + output.key +
-                                                 "' has all of it in another form, in which the "
-                                                 "parts are not known any more"});
-        }
-    return found;
 }
 
 } // namespace reshard::detail

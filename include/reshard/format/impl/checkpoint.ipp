@@ -138,7 +138,7 @@ inline std::string no_checkpoint(file_store const& files, std::filesystem::path 
                                  std::vector<std::filesystem::path> const& all) {
     std::string const hint = directory_hint(files, directory, all);
     return "this is " + found_instead(all) + ", not a checkpoint" +
-           (hint.empty() ? ", which has safetensors files" : "; " + hint);
+           (hint.empty() ? ": it has no files that are read" : "; " + hint);
 }
 
 inline checkpoint_files find_in_directory(file_store const& files,
@@ -154,7 +154,7 @@ inline checkpoint_files find_in_directory(file_store const& files,
     if (!is_there(files, directory / save_record_name)) {
         if (auto const index = only_index(files, directory, ".safetensors"))
             return {checkpoint_kind::index, {*index}};
-        for (std::string_view const name : {adapter_name, diffusers_name})
+        for (std::string_view const name : {adapter_name, diffusers_name, mistral_name, mlx_name})
             if (is_there(files, directory / name))
                 return {checkpoint_kind::single, {directory / name}};
     }

@@ -144,7 +144,8 @@ public:
                      saves_[i], "; load another checkpoint");
     }
 
-    /// Adds the tensors of the last file, whole ones, but for those `elsewhere`.
+    /// Adds the tensors of the last file, whole ones, but for those `elsewhere`. A master weight
+    /// whose weight is in no file before is the weight.
     void add_whole(safetensors_header header, unified_part part = unified_part::model,
                    key_set const& elsewhere = {}) {
         file_digests digests(header, last_name());
@@ -156,9 +157,11 @@ public:
             bool const is_read = !elsewhere.contains(entry.name);
             if (is_of_paddle)
                 entry.dtype = type_of_paddle(entry.dtype);
-            if (part != unified_part::model)
+            bool const is_lone_master =
+                part == unified_part::master_weights && !tensors_.contains(entry.name);
+            if (part != unified_part::model && !is_lone_master)
                 entry.name = key_in_part(part, entry.name);
-            else if (keeps_weights_ && is_read)
+            else if ((keeps_weights_ || is_lone_master) && is_read)
                 note_weight(entry);
             digest_list of_shard = digests.next(entry.end - entry.begin);
             if (is_read)

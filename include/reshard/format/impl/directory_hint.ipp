@@ -181,6 +181,32 @@ inline std::string hint_of_entries(file_store const& files,
     return {};
 }
 
+/// That a file which may hold tensors is a link to nothing, as in a cache of which files are gone.
+inline std::string hint_of_links(file_store const& files,
+                                 std::vector<std::filesystem::path> const& all) {
+    for (std::filesystem::path const& path : all)
+        if (may_hold_tensors(path.filename().string()) &&
+            files.find(path) == file_store::kind::nothing)
+            return "'" + path.filename().string() +
+                   "' is a link to a file that is not there; fetch it again";
+    return {};
+}
+
+/// The snapshot of a model in the cache of Hugging Face.
+///
+/// \par Source huggingface_hub: `refs/main` has the name of a directory in `snapshots`
+inline std::string hint_of_snapshots(file_store const& files,
+                                     std::filesystem::path const& directory) {
+    std::filesystem::path const snapshots = directory / "snapshots", main = directory / "refs/main";
+    if (files.find(snapshots) != file_store::kind::directory)
+        return {};
+    if (files.find(main) == file_store::kind::file)
+        if (std::string const name = name_in_file(files, main);
+            !name.empty() && files.find(snapshots / name) == file_store::kind::directory)
+            return "give " + (snapshots / name).string() + ", which refs/main names";
+    return hint_of_entries(files, files.list(snapshots));
+}
+
 /// What somebody probably meant who gave `directory`, which is no checkpoint: the directory that a
 /// file in it names as the last one saved, others in it that are checkpoints, a file in it that is
 /// one and no part, or what makes a readable checkpoint of it; nothing if that is not known.
@@ -198,6 +224,10 @@ inline std::string directory_hint(file_store const& files, std::filesystem::path
         if (std::string text = hint_of_arrays(files, directory, all); !text.empty())
             return text;
         if (std::string text = hint_of_parts(files, directory, all); !text.empty())
+            return text;
+        if (std::string text = hint_of_links(files, all); !text.empty())
+            return text;
+        if (std::string text = hint_of_snapshots(files, directory); !text.empty())
             return text;
         std::string latest = hint_of_latest(files, directory);
         if (latest.starts_with("give "))

@@ -266,11 +266,10 @@ private:
     }
 
     std::vector<placement> placements_of(std::string const& key) {
-        for (std::size_t i = 0; i < book_.rules.size(); ++i)
-            if (book_.rules[i].match.matches(key)) {
-                used_[i] = true;
-                return book_.rules[i].placements;
-            }
+        if (layout_rule const* const rule = book_.rule_of(key)) {
+            used_[static_cast<std::size_t>(rule - book_.rules.data())] = true;
+            return rule->placements;
+        }
         add_unruled(key);
         return std::vector<placement>(book_.ranks.ndim());
     }

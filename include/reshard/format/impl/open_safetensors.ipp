@@ -115,14 +115,14 @@ inline checkpoint_metadata open_unified(checkpoint_reader& reader,
     auto const optimizer = find(unified_part::optimizer);
     if (!model)
         check_no_model(reader.files(), directory);
-    if (!model || !masters)
+    if (!masters)
         reader.keep_weights();
     if (model)
         add_part(reader, *model, unified_part::model);
     if (masters)
-        add_part(reader, *masters, model ? unified_part::master_weights : unified_part::model);
+        add_part(reader, *masters, unified_part::master_weights);
     bool const says_masters = optimizer && add_part(reader, *optimizer, unified_part::optimizer);
-    if (masters ? !model : says_masters)
+    if (masters || says_masters)
         reader.share_masters(directory);
     reader.find_unread(directory);
     reader.find_older(directory);

@@ -73,6 +73,7 @@ public:
         opened_checkpoint opened{std::move(result_), store(), reader()};
         select_keys(opened, options.only, options.without);
         place_all(opened.metadata);
+        warn_of_objects(opened.metadata);
         for (auto const& [alias, files] : aliases_)
             if (files == tensors_[alias.first].size() && files == tensors_[alias.second].size())
                 opened.metadata.aliases.insert(alias);
@@ -122,18 +123,33 @@ private:
         known.push_back({file.rank, std::move(tensor)});
     }
 
-    /// Of values that several ranks have, the first one's is taken.
+    /// Of values that several ranks have, the first rank's count.
     void add_objects(holder_t offset, std::vector<checkpoint_object>& objects, object_reader read) {
         key_set keys;
         for (checkpoint_object& object : objects) {
-            if (!object_keys_.insert(object.key).second)
+            if (!object_keys_.insert(object.key).second) {
+                repeated_.insert(object.key);
                 continue;
+            }
             keys.insert(object.key);
             object.file += offset;
             result_.objects.push_back(std::move(object));
         }
         if (!keys.empty())
             readers_.emplace_back(std::move(read), std::move(keys));
+    }
+
+    /// Names the files whose values are taken, though other ranks have values of the same keys.
+    void warn_of_objects(checkpoint_metadata& opened) const {
+        std::set<holder_t> files;
+        for (checkpoint_object const& object : opened.objects)
+            if (repeated_.contains(object.key))
+                files.insert(object.file);
+        for (holder_t const file : files)
+            opened.warnings.push_back(
+                opened.files[file].path.string() +
+                ": values that are no tensors are those of this file, not of the files of other "
+                "ranks");
     }
 
     object_reader reader() const {
@@ -203,7 +219,7 @@ private:
             if (unread_.contains(tensor.key))
                 continue;
             tensor = placer.placed(tensors_.at(tensor.key), *row++);
-            check_replicas(*store(), opened, tensor, advice_for(placer, tensor.key));
+            check_replicas(*store(), opened, tensor, advice_for(tensor.key));
         }
     }
 
@@ -214,8 +230,8 @@ private:
         return entry_of(tensor.key, tensor.dtype, {shape, std::move(shards)});
     }
 
-    std::string advice_for(rank_placer const& placer, std::string const& key) const {
-        if (auto const* const rule = placer.rule_of(key))
+    std::string advice_for(std::string const& key) const {
+        if (auto const* const rule = rules_.rule_of(key))
             return "; rule '" + rule->match.text() + "' of " + rules_.file +
                    " says that these ranks have the same elements: mend it, or give files of one "
                    "save";
@@ -232,6 +248,7 @@ private:
     std::map<std::string, checkpoint_tensor> unread_; ///< one that a rank cannot read is none
     std::map<std::pair<std::string, std::string>, std::size_t> aliases_; ///< in so many files
     std::set<std::string> object_keys_;
+    std::set<std::string> repeated_; ///< of these, the keys that several files have
     std::vector<std::pair<object_reader, key_set>> readers_;
 };
 

@@ -101,7 +101,7 @@ public:
     index_vector global_shape(rank_tensors const& tensors) const {
         checkpoint_tensor const& first = tensors.front().local;
         index_vector shape = first.shape;
-        auto const* const rule = rule_of(first.key);
+        auto const* const rule = rules_.rule_of(first.key);
         if (!rule || tensors.front().is_placed())
             return shape;
         check_present(tensors, *rule);
@@ -126,13 +126,6 @@ public:
                     refuse(tensors.front(), words("rank ", rank, " does not have it, where ",
                                                   rules_.file, " places it; mend its stages"));
         return result;
-    }
-
-    /// The first rule that matches the key counts; null if none does.
-    layout_rule const* rule_of(std::string const& key) const {
-        auto const rule = std::ranges::find_if(
-            rules_.rules, [&](layout_rule const& one) { return one.match.matches(key); });
-        return rule == rules_.rules.end() ? nullptr : &*rule;
     }
 
     [[noreturn]] void refuse(rank_tensor const& tensor, std::string const& text) const {
@@ -220,7 +213,7 @@ private:
     [[noreturn]] void refuse_shape(rank_tensor const& tensor, layout_row const& row,
                                    box const& region) const {
         index_vector const shape = tensor.local.shape;
-        auto const* const rule = rule_of(row.key);
+        auto const* const rule = rules_.rule_of(row.key);
         if (!rule)
             refuse(tensor, words("its shape is ", shape, ", and that of a lower rank is ",
                                  row.shape, "; no rule of ", rules_.file,

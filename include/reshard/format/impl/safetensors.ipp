@@ -277,7 +277,8 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
     std::uint64_t const bytes = little_endian(start);
     if (bytes > options.max_header_bytes)
         fail(safetensors_fault::header_too_large, file,
-             words("the header claims ", bytes, " bytes; the limit is ", options.max_header_bytes));
+             words("the header claims ", bytes, " bytes; the limit is ", options.max_header_bytes,
+                   pointer_hint({reinterpret_cast<char const*>(start.data()), 8})));
     if (bytes > file_bytes - 8)
         fail(safetensors_fault::invalid_header_length, file,
              words("the header claims ", bytes, " bytes, but the file has only ", file_bytes - 8,

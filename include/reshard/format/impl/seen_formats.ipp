@@ -79,6 +79,8 @@ inline constexpr checkpoint_format formats_of_directories[] = {
     {unified_format, optimizer_single_name, nullptr},
     {"huggingface", adapter_name, nullptr},
     {"huggingface", diffusers_name, nullptr},
+    {"huggingface", mistral_name, nullptr},
+    {"huggingface", mlx_name, nullptr},
     {"megatron_torch_dist", megatron_metadata_name, open_torch_dist},
     {"torch_dcp", dcp_metadata_name, open_dcp_directory},
     {"torch_save", torch_index_name, nullptr},
@@ -205,7 +207,11 @@ inline std::optional<opened_checkpoint> open_as(checkpoint_format const& format,
                                                 std::filesystem::path const& file, bool is_strict) {
     if (format.file == torch_index_name)
         return open_torch_index(std::move(files), file, is_strict);
-    return format.open ? std::optional(format.open(std::move(files), file)) : std::nullopt;
+    if (!format.open)
+        return std::nullopt;
+    opened_checkpoint opened = format.open(std::move(files), file);
+    opened.metadata.path = file.parent_path();
+    return opened;
 }
 
 /// True for a format that a file of any name may have.

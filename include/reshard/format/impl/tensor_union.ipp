@@ -36,6 +36,12 @@ public:
             tensors_.reserve(is_first_ ? needed : std::max(needed, 2 * tensors_.capacity()));
     }
 
+    /// Whether a file before the last has a tensor of that key.
+    bool contains(std::string_view key) const {
+        auto const key_at = [&](std::uint32_t i) { return std::string_view(tensors_[i].key); };
+        return !is_first_ && numbers_.find(key, key_at);
+    }
+
     /// Adds a tensor that must not stand in another file.
     void add_whole(holder_t file, file_shard shard, digest_list digests) {
         check_new(file, shard.key);

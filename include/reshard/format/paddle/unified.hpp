@@ -73,9 +73,9 @@ RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
                                                   std::filesystem::path const& directory);
 
 /// Files with the whole tensors of a layout of one rank, and an index for each part: `w.w_0` of 32
-/// bits is the master weight of `w`, which need not be there (`skip_save_model_weight`), and
-/// `w.moment1_0` and the other states of Paddle's Adam are the optimizer's. All other tensors are
-/// the model's, and so is `linear_0.w_0` if any key ends in `.b_0`.
+/// bits is the master weight of `w`, which need not be there (`skip_save_model_weight`) if a state
+/// of `w` or another weight is, and `w.moment1_0` and the other states of Paddle's Adam are the
+/// optimizer's. All other tensors are the model's, and so are variables as `linear_0.w_0`.
 ///
 /// \throws error as `plan_safetensors` does; errc::unsupported for shards that are no whole
 ///         tensors, and for data types that Paddle does not have

@@ -10,9 +10,6 @@
 #include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/format/megatron/torch_dist.hpp>
-#include <reshard/format/torch/torch_save.hpp>
-#include <reshard/format/written_formats.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -21,7 +18,7 @@
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/file_pieces.hpp>
-#include <reshard/storage/impl/carried_names.ipp>
+#include <reshard/storage/impl/carried_objects.ipp>
 #include <reshard/storage/put_pieces.hpp>
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
@@ -31,6 +28,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,99 +56,6 @@ RESHARD_DECL memory_watch::memory_watch() {
 
 RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
-}
-
-/// The keys of values that hold tensors, of which nothing was said when the checkpoint was opened.
-inline std::vector<std::string> objects_with_tensors(checkpoint const& source) {
-    std::vector<std::string> keys;
-    if (readable_keys(source.metadata()).empty() || !source.can_read_objects())
-        return keys;
-    try {
-        for (saved_object const& one : source.read_objects())
-            if (!one.is_common && has_tensors(one))
-                keys.push_back(one.key);
-    } catch (error const&) {
-        return {}; // some are of a kind that is not carried
-    }
-    return keys;
-}
-
-RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
-    auto const keys = objects_with_tensors(source);
-    if (keys.empty())
-        return {};
-    return source.metadata().path.string() + ": " +
-           first_and_more("'" + keys.front() + "'", keys.size()) +
-           (keys.size() == 1 ? " is no tensor, but holds some, which are lost with it"
-                             : " are no tensors, but hold some, which are lost with them") +
-           " (--no-objects)";
-}
-
-/// What to do about values that are no tensors: another format helps only where they can be read.
-inline std::string advice_on_objects(checkpoint const& source) {
-    auto const keys = objects_with_tensors(source);
-    return "; leave out what is no tensor (--no-objects)" +
-           (keys.empty() ? ""
-                         : ", with the tensors in " +
-                               first_and_more("'" + keys.front() + "'", keys.size())) +
-           (!source.can_read_objects() ? ""
-            : keys.empty()             ? ", or write torch_dcp or torch_save"
-                                       : ", or write torch_dcp");
-}
-
-/// The first tensor among what all ranks of a job of Megatron-Core have in common: in a checkpoint
-/// for it that would be somewhere else, and None there.
-inline std::string const* common_tensor(checkpoint_metadata const& source) {
-    for (checkpoint_tensor const& tensor : source.tensors)
-        for (checkpoint_shard const& shard : tensor.shards)
-            if (source.files[shard.file].path.filename() == megatron_common_name)
-                return &tensor.key;
-    return nullptr;
-}
-
-RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format) {
-    checkpoint_metadata const& opened = source.metadata();
-    auto const keys = readable_keys(opened);
-    if (keys.empty())
-        return {};
-    if (format == "megatron_torch_dist" && opened.format == format)
-        if (std::string const* const key = common_tensor(opened))
-            return "tensor '" + *key + "' is in " + std::string(megatron_common_name) +
-                   ", where tensors are not written" + advice_on_objects(source);
-    bool const is_one = keys.size() == 1;
-    std::string const which = first_and_more("'" + keys.front() + "'", keys.size()) +
-                              (is_one ? " is no tensor" : " are no tensors");
-    if (!source.can_read_objects())
-        return which + ", and values of " + opened.format + " are not carried to other formats" +
-               advice_on_objects(source);
-    if (!format.empty() && written_format_of(format).has_objects)
-        return {};
-    if (format == "npz" || format == "npy") // which could have texts
-        return which + ", and only tensors are written to " + format + advice_on_objects(source);
-    return which + ", and " + (format.empty() ? "safetensors" : format) + " has no place for " +
-           (is_one ? "it" : "them") + advice_on_objects(source);
-}
-
-/// The values that are to be carried.
-///
-/// \throws error with errc::unsupported where the target has no place for them
-inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
-                                            convert_options const& how) {
-    if (!how.objects)
-        return {};
-    std::string const lost = lost_objects(source, how.writing.format);
-    if (!lost.empty())
-        fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
-    auto objects = carried_names(program).rename(source.read_objects());
-    for (saved_object& object : objects)
-        if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
-            if (object.is_common && how.writing.format == "megatron_torch_dist")
-                fail(errc::unsupported, source.metadata().path.string(), ": '", object.key,
-                     "' is in ", megatron_common_name,
-                     ", which is written as it is: it cannot be renamed for Megatron-Core");
-            object.key = found->second;
-        }
-    return objects;
 }
 
 /// The bytes of a target that are put together at once: few, so that they stay in a near cache,
@@ -237,8 +142,8 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
 ///
 /// \invariant the members refer to one another
 struct planned_conversion {
-    mapping program;           ///< equal on all ranks, as are the files, the verdict and the pieces
-    std::string deinterleaved; ///< as `convert_report::deinterleaved`
+    mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
+    std::vector<std::string> notes; ///< as `convert_report::notes`
     tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
@@ -278,6 +183,7 @@ struct planned_conversion {
             verdict =
                 judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
         names = tie_names(source, program, how);
+        std::ranges::move(names.notes, std::back_inserter(notes));
         files = files_for(program,
                           verdict.left_out.empty()
                               ? how.wanted
@@ -289,7 +195,9 @@ struct planned_conversion {
     ///         errc::unsupported where the format has no place for them
     void plan_fused(checkpoint const& source, convert_options const& how) {
         check_torn(program, source.files_layout());
-        deinterleaved = deinterleave_whole(program, how.wanted ? &*how.wanted : nullptr);
+        std::string text = deinterleave_whole(program, how.wanted ? &*how.wanted : nullptr);
+        if (!text.empty())
+            notes.push_back(std::move(text));
         if (how.wanted)
             check_fused(program, *how.wanted);
         check_fused_order(fused_of(program, how.wanted), how.writing.format);
@@ -448,8 +356,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .kept = gather_values(world, kept).front(),
             .aliases = written.aliases,
             .removed = gather_values(world, writer.removed()).front(),
-            .notes = std::move(work.names.notes),
-            .deinterleaved = std::move(work.deinterleaved)};
+            .notes = std::move(work.notes)};
 }
 
 } // namespace detail

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <ranges>
 #include <system_error>
+#include <tuple>
 
 namespace reshard::detail {
 
@@ -60,17 +61,27 @@ inline std::string new_output_layer(mapping const& program, alias_map const& ali
     return {};
 }
 
-/// An output layer that is another name of a tensor, or has another name, or that a copy of the
-/// source was; empty: there is none.
+/// An output layer that is another name of a tensor, or has another name, or of which only a copy
+/// or the word embeddings made of it are written; empty: there is none.
 inline std::string tied_output_layer(mapping const& program, alias_map const& aliases) {
     for (auto const& [alias, key] : aliases)
         for (std::string const& name : {alias, key})
             if (is_output_layer(name))
                 return name;
+    auto const is_lost = [&](std::string const& name, std::string const& copy) {
+        return is_output_layer(name) && !program.find(name) && program.find(copy);
+    };
     for (relation const& one : program.relations())
-        if (one.what == relation::kind::copy && is_output_layer(one.companion) &&
-            program.find(one.key) && !program.find(one.companion))
-            return one.companion;
+        if (one.what == relation::kind::copy)
+            for (auto const& [name, copy] :
+                 {std::tie(one.companion, one.key), std::tie(one.key, one.companion)})
+                if (is_lost(name, copy))
+                    return name;
+    for (mapping_output const& output : program.outputs())
+        if (is_word_embedding(output.key) && !output.added && is_source_box(output.value))
+            if (std::string const from(program.sources().key(output.value.pieces.source(0)));
+                is_lost(from, output.key))
+                return from;
     return {};
 }
 

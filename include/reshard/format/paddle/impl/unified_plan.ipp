@@ -11,10 +11,11 @@
 #include <reshard/format/planned_files.hpp>
 #include <reshard/model/optimizer_state.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,33 +29,62 @@ struct unified_place {
     std::string name;
 };
 
-/// Whether a target has the names that PaddlePaddle itself gives to variables, as `linear_0.b_0`:
-/// then `linear_0.w_0` is a weight.
-inline bool has_variables(layout const& target) {
-    return std::ranges::any_of(target.tensors, [](tensor_layout const& one) {
-        return std::string_view(one.key).ends_with(".b_0");
-    });
+/// The key of the weight whose state a key is, and the kind of state; null if it is another key.
+inline std::pair<std::string_view, model::state_kind const*>
+state_in(std::string_view key, std::vector<model::state_kind> const& kinds) {
+    for (model::state_kind const& kind : kinds)
+        if (key.size() > kind.suffix.size() && key.ends_with(kind.suffix))
+            return {key.substr(0, key.size() - kind.suffix.size()), &kind};
+    return {key, nullptr};
 }
 
-/// \param masters_alone a master weight need not have its weight
+/// Which keys of 32 bits are master weights without their weights: `w.w_0` if the target has a
+/// state of `w` or another weight. None are if PaddlePaddle gave the names, as `linear_0.w_0`:
+/// there, `.w_0` is part of a weight's name.
+class lone_masters {
+public:
+    lone_masters(layout const& target, std::vector<model::state_kind> const& kinds) {
+        for (tensor_layout const& tensor : target.tensors) {
+            auto const [weight, kind] = state_in(tensor.key, kinds);
+            if (kind && !kind->is_master)
+                with_state_.insert(weight);
+            else if (!kind)
+                has_weights_ = true;
+            has_variables_ |= is_variable(kind && kind->is_master, weight);
+        }
+    }
+
+    bool contains(std::string_view weight) const {
+        return !has_variables_ && (has_weights_ || with_state_.contains(weight));
+    }
+
+private:
+    /// `linear_0` of `linear_0.w_0`, or a whole key as `norm_0.b_0` or `norm_0.w_1`.
+    static bool is_variable(bool is_weight, std::string_view name) {
+        if (!is_weight)
+            return name.ends_with(".b_0") || name.ends_with(".w_1");
+        std::size_t const line = name.find_last_not_of("0123456789");
+        return line != name.npos && line + 1 < name.size() && name[line] == '_' &&
+               name.find('.') == name.npos;
+    }
+
+    std::set<std::string_view> with_state_;
+    bool has_weights_ = false;
+    bool has_variables_ = false;
+};
+
+/// \param is_lone_master it may be a master weight without its weight
 /// \post  `key_in_part(part, name)` is the key
 inline unified_place unified_place_of(std::string const& key, layout const& target,
-                                      bool masters_alone) {
-    for (model::state_kind const& kind : model::paddle_states()) {
-        if (!key.ends_with(kind.suffix))
-            continue;
-        std::string const weight = key.substr(0, key.size() - kind.suffix.size());
-        bool const has_weight =
-            target.find(weight) ||
-            (kind.is_master
-                 ? masters_alone
-                 : target.find(key_in_part(unified_part::master_weights, weight)) != nullptr);
-        if (!has_weight || weight.empty())
-            continue;
-        if (kind.is_master)
-            return {unified_part::master_weights, weight};
-        return {unified_part::optimizer, weight + "/" + kind.suffix.substr(1)};
-    }
+                                      bool is_lone_master) {
+    auto const kinds = model::paddle_states();
+    auto const [weight, kind] = state_in(key, kinds);
+    bool const has_weight = target.find(weight) != nullptr;
+    if (kind && kind->is_master && (is_lone_master || has_weight))
+        return {unified_part::master_weights, std::string(weight)};
+    if (kind && !kind->is_master &&
+        (has_weight || target.find(key_in_part(unified_part::master_weights, weight))))
+        return {unified_part::optimizer, words(weight, "/", kind->suffix.substr(1))};
     return {unified_part::model, key};
 }
 
@@ -65,13 +95,15 @@ public:
         : most_bytes_(choices.most_file_bytes != 0 ? choices.most_file_bytes
                                                    : std::numeric_limits<index_t>::max()),
           files_(unified_format, target) {
-        bool const masters_alone = !has_variables(target);
+        auto const kinds = model::paddle_states();
+        lone_masters const masters(target, kinds);
         for (auto& [rank, shards] : shards_by_writer(target, choices))
             for (file_shard& shard : shards) {
                 check_whole(shard);
                 paddle_name(shard.key, shard.dtype);
-                bool const may_be_master = masters_alone && shard.dtype == data_type::f32;
-                unified_place place = unified_place_of(shard.key, target, may_be_master);
+                bool const is_lone = shard.dtype == data_type::f32 &&
+                                     masters.contains(state_in(shard.key, kinds).first);
+                unified_place place = unified_place_of(shard.key, target, is_lone);
                 parts_[place.part].push_back({std::move(place.name), std::move(shard)});
             }
     }

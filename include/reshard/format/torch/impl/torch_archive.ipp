@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
+#include <reshard/format/text_file.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
 
 #include <algorithm>
@@ -136,19 +137,20 @@ RESHARD_DECL void torch_archive::read(file_store::file const& file,
 
 /// Refuses a file that is no archive.
 inline void check_is_archive(file_store::file const& file, std::string const& path) {
-    std::string first(2, ' ');
+    std::string first(8, ' ');
     if (std::uint64_t const bytes = file.facts().bytes; bytes < first.size())
         fail(errc::corrupt_file, path, ": the file has ", counted(bytes, "byte"),
              ", and one of torch.save has more; was it cut short?");
     file.read(0, std::as_writable_bytes(std::span(first)));
-    if (first == "PK")
+    if (first.starts_with("PK"))
         return;
     if (first.starts_with('\x80'))
         fail(
             errc::unsupported, path,
             ": is a pickle without an archive, as torch.save wrote it before torch 1.6; load it in "
             "torch and save it again");
-    fail(errc::corrupt_file, path, ": begins as no file of torch.save does");
+    fail(errc::corrupt_file, path, ": begins as no file of torch.save does",
+         pointer_hint(first));
 }
 
 RESHARD_DECL torch_file_archive::torch_file_archive(file_store const& files,

@@ -1,0 +1,150 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_AOA_IMPL_STATE_WORDS_IPP
+#define RESHARD_AOA_IMPL_STATE_WORDS_IPP
+
+#include <reshard/aoa/state_suffix.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+/// \file
+/// The words in the keys of trainers: of states, of models and of optimizers.
+
+namespace reshard::aoa::detail {
+
+/// What optimizers call their state. After `state.`, every other name is one, too.
+///
+/// \par Source torch.optim of torch 2.15, the optimizers of Megatron-Core 0.16 and DeepSpeed 0.18,
+///             and optax 0.2 (`mu`, `nu`, `trace`)
+inline constexpr std::string_view state_names[] = {"exp_avg",
+                                                   "exp_avg_sq",
+                                                   "max_exp_avg_sq",
+                                                   "step",
+                                                   "momentum_buffer",
+                                                   "square_avg",
+                                                   "grad_avg",
+                                                   "acc_delta",
+                                                   "exp_inf",
+                                                   "sum",
+                                                   "mu_product",
+                                                   "prev",
+                                                   "step_size",
+                                                   "ax",
+                                                   "eta",
+                                                   "fp32_param",
+                                                   "master_param",
+                                                   "master_weight",
+                                                   "master_weights",
+                                                   "fp32",
+                                                   "moment1",
+                                                   "moment2",
+                                                   "momentum",
+                                                   "velocity",
+                                                   "exp_avg_diff",
+                                                   "mu",
+                                                   "nu",
+                                                   "trace",
+                                                   "m",
+                                                   "v",
+                                                   "exp_avg_res",
+                                                   "fp32_from_fp16_params",
+                                                   "fp32_groups"};
+
+/// Classes of optimizers, which trainers call their state by. Sorted, in lower case.
+///
+/// \par Source torch.optim of torch 2.15, Composer 0.32 (`DecoupledAdamW`), bitsandbytes 0.48, Apex
+inline constexpr std::string_view optimizer_classes[] = {"adadelta",
+                                                         "adafactor",
+                                                         "adagrad",
+                                                         "adam",
+                                                         "adam8bit",
+                                                         "adamax",
+                                                         "adamw",
+                                                         "adamw8bit",
+                                                         "asgd",
+                                                         "cpuadam",
+                                                         "decoupledadamw",
+                                                         "decoupledlionw",
+                                                         "decoupledsgdw",
+                                                         "deepspeedcpuadam",
+                                                         "fusedadam",
+                                                         "fusedlamb",
+                                                         "fusedsgd",
+                                                         "lamb",
+                                                         "lars",
+                                                         "lbfgs",
+                                                         "lion",
+                                                         "lion8bit",
+                                                         "muon",
+                                                         "nadam",
+                                                         "novograd",
+                                                         "pagedadamw",
+                                                         "prodigy",
+                                                         "radam",
+                                                         "rmsprop",
+                                                         "rprop",
+                                                         "sgd",
+                                                         "shampoo",
+                                                         "soap",
+                                                         "sophia",
+                                                         "sparseadam"};
+
+/// What models are called in the checkpoints of trainers, the likeliest first: `model.` rather than
+/// `ema.`, if the same parameters are in both.
+inline constexpr std::string_view model_names[] = {"model",  "module",  "state_dict",
+                                                   "params", "network", "net"};
+
+inline bool is_state_name(std::string_view name) {
+    return std::ranges::find(state_names, name) != std::end(state_names);
+}
+
+inline std::string_view last_segment(std::string_view key) {
+    return key.substr(key.find_last_of(separators) + 1);
+}
+
+inline bool is_model(std::string_view segment) {
+    return std::ranges::find(model_names, segment) != std::end(model_names);
+}
+
+inline bool is_number(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+/// Whether a segment is what trainers call optimizers: `optim`, `optimizer`, `optimizer_0`.
+///
+/// \pre it is not empty
+inline bool is_optimizer(std::string_view segment) {
+    if (segment.front() != 'o') // each key is asked for
+        return false;
+    if (std::size_t const line = segment.rfind('_');
+        line != segment.npos && is_number(segment.substr(line + 1)))
+        segment = segment.substr(0, line);
+    for (std::string_view const known :
+         {"optim", "optimizer", "optims", "optimizers", "opt", "opt_state", "optimizer_state",
+          "optimizer_states", "optim_state", "optimizer_state_dict", "optimizer_states_dict"})
+        if (segment == known)
+            return true;
+    return false;
+}
+
+/// Whether a segment is the class of an optimizer: `AdamW`, `lion`.
+inline bool is_optimizer_class(std::string_view segment) {
+    std::string lower(segment);
+    for (char& letter : lower)
+        if (letter >= 'A' && letter <= 'Z')
+            letter = static_cast<char>(letter - 'A' + 'a');
+    return std::ranges::binary_search(optimizer_classes, std::string_view(lower));
+}
+
+/// Whether all keys inside are state, under any name.
+inline bool holds_states(std::string_view segment) {
+    return segment == "state" || segment.starts_with("opt_state") ||
+           segment.starts_with("optimizer_state") || segment.starts_with("optim_state");
+}
+
+} // namespace reshard::aoa::detail
+
+#endif

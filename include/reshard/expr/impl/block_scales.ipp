@@ -1,0 +1,305 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_BLOCK_SCALES_IPP
+#define RESHARD_EXPR_IMPL_BLOCK_SCALES_IPP
+
+#include <reshard/expr/block_scales.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/expr/permute.hpp>
+#include <reshard/expr/reshape.hpp>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// The elements of a piece along an axis of its tensor.
+struct axis_span {
+    char const* side; ///< which tensor that is
+    std::size_t axis = 0;
+    index_t first = 0;
+    index_t last = 0; ///< the end
+    index_t extent = 0;
+
+    static axis_span of(char const* side, std::size_t axis, box const& region,
+                        index_vector const& shape) {
+        return {side, axis, region.offset[axis], region.end(axis), shape[axis]};
+    }
+};
+
+/// Refuses a piece that begins inside a block, or that ends inside one where neither tensor ends:
+/// of a tensor that is made longer or shorter, the last block may have other elements than before.
+inline void check_blocks(axis_span const& one, axis_span const& other, index_t block) {
+    bool const is_at_end = one.last == one.extent || other.last == other.extent;
+    for (index_t const cut : {one.first, is_at_end ? one.first : one.last})
+        if (cut % block != 0) {
+            index_t const first = cut - cut % block;
+            fail(errc::shape_mismatch, "axis ", one.axis, " of the ", one.side, " is cut at ", cut,
+                 ", inside the block from ", first, " to ", first + block,
+                 ", which has one scale; cut at multiples of ", block);
+        }
+}
+
+/// A piece whose axes are several factors, and what its scales are made of. An axis of the source
+/// that is an axis of the target keeps its blocks, whatever these are. Blocks of the others have to
+/// be made of whole factors.
+class reshaped_scales {
+public:
+    reshaped_scales(piece const& p, index_vector const& shape, scale_source const& from)
+        : p_(p),
+          shape_(shape),
+          from_(from),
+          source_(p.source_box()),
+          target_(p.target_box()),
+          partner_(shape.size(), none),
+          is_kept_(source_.ndim(), false),
+          shared_(p.extent.size(), 1) {}
+
+    scaled_piece run() {
+        for (std::size_t axis = 0; axis < target_.ndim(); ++axis)
+            find_partner(axis);
+        for (std::size_t axis = 0; axis < source_.ndim(); ++axis)
+            if (!is_kept_[axis])
+                share_out(axis);
+        scaled_piece made;
+        for (std::size_t axis = 0; axis < target_.ndim(); ++axis) {
+            auto const [block, count] = form_along(axis);
+            made.form.block.push_back(block);
+            made.form.count.push_back(count);
+        }
+        check_cuts(made.form);
+        made.scales = scales(scales_of_box(target_, made.form));
+        return made;
+    }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    std::size_t source_axis(std::size_t k) const {
+        return axis_of_factor(p_.joins.source, p_.order[k]);
+    }
+    std::size_t target_axis(std::size_t k) const { return axis_of_factor(p_.joins.target, k); }
+
+    [[noreturn]] void refuse(std::size_t axis) const {
+        index_t const block = from_.form.block[axis];
+        fail(errc::unsupported, "a reshape makes axis ", axis,
+             " of the source a part of other axes",
+             block > 1 ? words(", and parts its blocks of ", block, ", which have one scale each")
+                       : std::string(", and its elements have several scales, or share one"),
+             "; reshape other axes, or between blocks, or dequantise the model first");
+    }
+
+    void find_partner(std::size_t axis) {
+        for (std::size_t k = 0; k < p_.extent.size() && partner_[axis] == none; ++k) {
+            std::size_t const from = source_axis(k);
+            if (target_axis(k) != axis || from >= source_.ndim() || is_kept_[from] ||
+                source_.shape[from] != p_.extent[k] || target_.shape[axis] != p_.extent[k])
+                continue;
+            partner_[axis] = from;
+            is_kept_[from] = true;
+        }
+    }
+
+    /// The factors of an axis of the source, the innermost first.
+    std::vector<std::size_t> factors_of_source(std::size_t axis) const {
+        std::vector<std::size_t> found;
+        for (std::size_t place = p_.extent.size(); place-- > 0;)
+            for (std::size_t k = 0; k < p_.extent.size(); ++k)
+                if (p_.order[k] == place && source_axis(k) == axis)
+                    found.push_back(k);
+        return found;
+    }
+
+    /// Finds how many elements of each factor of an axis have one scale.
+    void share_out(std::size_t axis) {
+        index_t const count = from_.form.count_of(axis);
+        index_t rest = from_.form.block[axis];
+        if (count > 1)
+            refuse(axis);
+        bool const is_one_block = count == 0 || rest == 0;
+        for (std::size_t const k : factors_of_source(axis)) {
+            index_t const extent = p_.extent[k];
+            if (!is_one_block && extent % rest != 0 && rest % extent != 0)
+                refuse(axis);
+            shared_[k] = is_one_block ? extent : std::min(rest, extent);
+            rest = is_one_block ? 1 : rest / shared_[k];
+        }
+        if (rest > 1 && source_.shape[axis] != from_.shape[axis])
+            refuse(axis);
+    }
+
+    /// How many elements of an axis of the target have one scale, and how many scales these have.
+    std::pair<index_t, index_t> form_along(std::size_t axis) const {
+        if (std::size_t const from = partner_[axis]; from != none)
+            return {from_.form.block[from], from_.form.count_of(from)};
+        index_t block = 1;
+        bool is_shared = true, has_scales = false, has_factors = false;
+        for (std::size_t k = p_.extent.size(); k-- > 0;) {
+            if (target_axis(k) != axis || p_.extent[k] == 1)
+                continue;
+            if (!is_shared && shared_[k] > 1)
+                refuse(source_axis(k));
+            block *= shared_[k];
+            is_shared = is_shared && shared_[k] == p_.extent[k];
+            has_scales = has_scales || from_.form.count_of(source_axis(k)) > 0;
+            has_factors = true;
+        }
+        return has_factors && !has_scales ? std::pair<index_t, index_t>{0, 0}
+                                          : std::pair<index_t, index_t>{block, 1};
+    }
+
+    void check_cuts(block_form const& made) const {
+        auto const span_of_source = [&](std::size_t axis) {
+            return axis_span::of("source", axis, source_, from_.shape);
+        };
+        for (std::size_t axis = 0; axis < target_.ndim(); ++axis) {
+            auto const own = axis_span::of("target", axis, target_, shape_);
+            bool const has_partner = partner_[axis] != none;
+            auto const other = has_partner ? span_of_source(partner_[axis]) : own;
+            if (made.block[axis] > 0) {
+                check_blocks(own, other, made.block[axis]);
+                check_blocks(other, own, made.block[axis]);
+            }
+        }
+        for (std::size_t axis = 0; axis < source_.ndim(); ++axis)
+            if (index_t const block = from_.form.block[axis]; block > 0 && !is_kept_[axis])
+                check_blocks(span_of_source(axis), span_of_source(axis), block);
+    }
+
+    /// How many scales a factor has.
+    index_t scales_along(std::size_t k, box const& scales) const {
+        std::size_t const axis = source_axis(k);
+        if (axis >= source_.ndim() || from_.form.count_of(axis) == 0)
+            return 1;
+        if (!is_kept_[axis])
+            return p_.extent[k] / shared_[k];
+        std::size_t of_scales = 0;
+        for (std::size_t before = 0; before < axis; ++before)
+            of_scales += from_.form.count_of(before) > 0;
+        return p_.extent[k] == source_.shape[axis] ? scales.shape[of_scales] : 1;
+    }
+
+    /// The scales of the piece as pieces of `made`, a box of the target's scales.
+    piece_list scales(box const& made) const {
+        box const read = scales_of_box(source_, from_.form);
+        index_vector extents, order; // of factors of several scales, in the order of the source
+        std::vector<std::size_t> places;
+        for (std::size_t place = 0; place < p_.extent.size(); ++place)
+            for (std::size_t k = 0; k < p_.extent.size(); ++k)
+                if (p_.order[k] == place && scales_along(k, read) > 1) {
+                    extents.push_back(scales_along(k, read));
+                    places.push_back(place);
+                }
+        for (std::size_t k = 0; k < p_.extent.size(); ++k)
+            for (std::size_t i = 0; i < places.size(); ++i)
+                if (places[i] == p_.order[k])
+                    order.push_back(static_cast<index_t>(i));
+        expression const found = reshape(
+            permute(reshape(one_piece(from_.scales, read.shape, from_.dtype), extents), order),
+            made.shape);
+        piece_list moved(made.ndim());
+        for (std::size_t i = 0; i < found.pieces.size(); ++i) {
+            piece one = found.pieces[i];
+            for (std::size_t axis = 0; axis < read.ndim(); ++axis)
+                one.source_offset[axis] += read.offset[axis];
+            for (std::size_t axis = 0; axis < made.ndim(); ++axis)
+                one.target_offset[axis] += made.offset[axis];
+            moved.push_back(one);
+        }
+        return moved;
+    }
+
+    piece const& p_;
+    index_vector const& shape_;
+    scale_source const& from_;
+    box source_, target_;
+    std::vector<std::size_t> partner_; ///< by axis of the target: the axis of the source that it is
+    std::vector<bool> is_kept_;        ///< by axis of the source: it is one of the target
+    std::vector<index_t> shared_;      ///< by factor, of other axes: elements with one scale
+};
+
+RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,
+                                          scale_source const& from) {
+    if (p.joins.any())
+        return reshaped_scales(p, shape, from).run();
+    scaled_piece made{permuted(from.form, p.order), {}};
+    box const target = p.target_box(), source = p.source_box();
+    for (std::size_t axis = 0; axis < p.ndim(); ++axis)
+        if (index_t const block = made.form.block[axis]; block > 0) {
+            auto const own = axis_span::of("target", axis, target, shape);
+            auto const other = axis_span::of("source", p.order[axis], source, from.shape);
+            check_blocks(own, other, block);
+            check_blocks(other, own, block);
+        }
+    box const scales = scales_of_box(target, made.form);
+    p.source_offset = scales_of_box(source, from.form).offset;
+    p.source = from.scales;
+    p.stored = from.dtype;
+    p.order = order_of_scales(from.form, p.order);
+    p.target_offset = scales.offset;
+    p.extent = scales.shape;
+    made.scales = piece_list(scales.ndim());
+    made.scales.push_back(p);
+    return made;
+}
+
+RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form const& form) {
+    bool const may_meet =
+        std::find(form.block.begin(), form.block.end(), index_t{0}) != form.block.end();
+    for (std::size_t i = 0; may_meet && i < pieces.size(); ++i) {
+        if (pieces[i] == p)
+            return;
+        if (intersect(pieces.target_box(i), p.target_box()))
+            fail(errc::overlap,
+                 "tensors with different scales cannot be combined along an axis along which "
+                 "scales are not cut");
+    }
+    pieces.push_back(p);
+}
+
+/// Adds zeros for what no piece from number `i` on has of a box.
+inline void add_zeros(piece_list& pieces, box const& region, data_type dtype, std::size_t i) {
+    box rest = region;
+    for (; i < pieces.size(); ++i)
+        if (auto const common = intersect(pieces.target_box(i), region)) {
+            for (std::size_t axis = 0; axis < rest.ndim(); ++axis) {
+                index_t const ends[] = {rest.offset[axis], common->offset[axis], common->end(axis),
+                                        rest.end(axis)};
+                for (std::size_t k : {0u, 2u}) {
+                    rest.offset[axis] = ends[k];
+                    rest.shape[axis] = ends[k + 1] - ends[k];
+                    add_zeros(pieces, rest, dtype, i + 1);
+                }
+                rest.offset[axis] = ends[1];
+                rest.shape[axis] = ends[2] - ends[1];
+            }
+            return;
+        }
+    if (is_empty(region))
+        return;
+    piece zero = zeros(region.shape, dtype).pieces[0];
+    zero.target_offset = region.offset;
+    pieces.push_back(zero);
+}
+
+/// The scales of blocks that begin in a box.
+inline box scales_from_box(box region, block_form const& form) {
+    for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+        if (index_t const block = form.block[axis]; block > 0) {
+            index_t const skipped = (block - region.offset[axis] % block) % block;
+            region.offset[axis] += skipped;
+            region.shape[axis] = std::max(region.shape[axis] - skipped, index_t{0});
+        }
+    return scales_of_box(region, form);
+}
+
+RESHARD_DECL void add_zero_scales(piece_list& pieces, box const& region, block_form const& form,
+                                  data_type dtype) {
+    add_zeros(pieces, scales_from_box(region, form), dtype, 0);
+}
+
+} // namespace reshard::detail
+
+#endif

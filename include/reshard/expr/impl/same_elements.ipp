@@ -1,0 +1,76 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_SAME_ELEMENTS_IPP
+#define RESHARD_EXPR_IMPL_SAME_ELEMENTS_IPP
+
+#include <reshard/expr/check.hpp>
+
+#include <reshard/expr/cut_piece.hpp>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Whether a tensor has the elements that are expected, however its pieces are cut.
+
+namespace reshard::detail {
+
+/// Extents and distances in the source of the elements of a piece, in the order of the target and
+/// with as few loops as there can be.
+inline std::vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_vector const& from) {
+    index_vector const steps = p.order.apply(
+        factor_strides(row_major_strides(from), p.order.undo(p.extent), p.joins.source));
+    std::vector<std::pair<index_t, index_t>> loops;
+    for (std::size_t k = p.extent.size(); k-- > 0;) {
+        if (p.extent[k] == 1)
+            continue;
+        if (!loops.empty() && loops.back().second * loops.back().first == steps[k])
+            loops.back().first *= p.extent[k];
+        else
+            loops.emplace_back(p.extent[k], steps[k]);
+    }
+    return loops;
+}
+
+/// Whether two pieces take the same elements of a source of shape `from` in the box that both have.
+inline bool reads_alike(piece const& a, piece const& b, index_vector const& from) {
+    auto const common = intersect(a.target_box(), b.target_box());
+    if (!common)
+        return true;
+    if (a.target_box() == *common && b.target_box() == *common)
+        return linear_offset(a.source_offset, row_major_strides(from)) ==
+                   linear_offset(b.source_offset, row_major_strides(from)) &&
+               loops_of(a, from) == loops_of(b, from);
+    bool is_alike = true;
+    cut_to_target(a, *common, [&](piece const& of_a) {
+        cut_to_target(b, of_a.target_box(), [&](piece const& of_b) {
+            is_alike = is_alike && reads_alike(of_a, of_b, from);
+        });
+    });
+    return is_alike;
+}
+
+/// Whether a tensor has the elements that are expected, perhaps in another data type.
+inline bool is_made_as(expression const& expected, expression const& made,
+                       source_list const& sources) {
+    if (expected.shape != made.shape)
+        return false;
+    if (expected.pieces == made.pieces)
+        return true;
+    for (std::size_t i = 0; i < expected.pieces.size(); ++i)
+        for (std::size_t k = 0; k < made.pieces.size(); ++k) {
+            if (expected.pieces.source(i) == zero_source ||
+                !intersect(expected.pieces.target_box(i), made.pieces.target_box(k)))
+                continue;
+            if (expected.pieces.source(i) != made.pieces.source(k) ||
+                !reads_alike(expected.pieces[i], made.pieces[k],
+                             sources[made.pieces.source(k)].shape))
+                return false;
+        }
+    return true;
+}
+
+} // namespace reshard::detail
+
+#endif

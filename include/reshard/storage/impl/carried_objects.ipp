@@ -1,0 +1,117 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_CARRIED_OBJECTS_IPP
+#define RESHARD_STORAGE_IMPL_CARRIED_OBJECTS_IPP
+
+#include <reshard/storage/convert.hpp>
+
+#include <reshard/format/megatron/torch_dist.hpp>
+#include <reshard/format/torch/torch_save.hpp>
+#include <reshard/format/written_formats.hpp>
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/impl/carried_names.ipp>
+
+#include <string>
+#include <vector>
+
+/// \file
+/// The values that are no tensors: which a conversion carries, and which would be lost.
+
+namespace reshard::detail {
+
+/// The keys of values that hold tensors, of which nothing was said when the checkpoint was opened.
+inline std::vector<std::string> objects_with_tensors(checkpoint const& source) {
+    std::vector<std::string> keys;
+    if (readable_keys(source.metadata()).empty() || !source.can_read_objects())
+        return keys;
+    try {
+        for (saved_object const& one : source.read_objects())
+            if (!one.is_common && has_tensors(one))
+                keys.push_back(one.key);
+    } catch (error const&) {
+        return {}; // some are of a kind that is not carried
+    }
+    return keys;
+}
+
+RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
+    auto const keys = objects_with_tensors(source);
+    if (keys.empty())
+        return {};
+    return source.metadata().path.string() + ": " +
+           first_and_more("'" + keys.front() + "'", keys.size()) +
+           (keys.size() == 1 ? " is no tensor, but holds some, which are lost with it"
+                             : " are no tensors, but hold some, which are lost with them") +
+           " (--no-objects)";
+}
+
+/// What to do about values that are no tensors: another format helps only where they can be read.
+inline std::string advice_on_objects(checkpoint const& source) {
+    auto const keys = objects_with_tensors(source);
+    return "; leave out what is no tensor (--no-objects)" +
+           (keys.empty() ? ""
+                         : ", with the tensors in " +
+                               first_and_more("'" + keys.front() + "'", keys.size())) +
+           (!source.can_read_objects() ? ""
+            : keys.empty()             ? ", or write torch_dcp or torch_save"
+                                       : ", or write torch_dcp");
+}
+
+/// The first tensor among what all ranks of a job of Megatron-Core have in common: in a checkpoint
+/// for it that would be somewhere else, and None there.
+inline std::string const* common_tensor(checkpoint_metadata const& source) {
+    for (checkpoint_tensor const& tensor : source.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            if (source.files[shard.file].path.filename() == megatron_common_name)
+                return &tensor.key;
+    return nullptr;
+}
+
+RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format) {
+    checkpoint_metadata const& opened = source.metadata();
+    auto const keys = readable_keys(opened);
+    if (keys.empty())
+        return {};
+    if (format == "megatron_torch_dist" && opened.format == format)
+        if (std::string const* const key = common_tensor(opened))
+            return "tensor '" + *key + "' is in " + std::string(megatron_common_name) +
+                   ", where tensors are not written" + advice_on_objects(source);
+    bool const is_one = keys.size() == 1;
+    std::string const which = first_and_more("'" + keys.front() + "'", keys.size()) +
+                              (is_one ? " is no tensor" : " are no tensors");
+    if (!source.can_read_objects())
+        return which + ", and values of " + opened.format + " are not carried to other formats" +
+               advice_on_objects(source);
+    if (!format.empty() && written_format_of(format).has_objects)
+        return {};
+    if (format == "npz" || format == "npy") // which could have texts
+        return which + ", and only tensors are written to " + format + advice_on_objects(source);
+    return which + ", and " + (format.empty() ? "safetensors" : format) + " has no place for " +
+           (is_one ? "it" : "them") + advice_on_objects(source);
+}
+
+/// The values that are to be carried.
+///
+/// \throws error with errc::unsupported where the target has no place for them
+inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
+                                            convert_options const& how) {
+    if (!how.objects)
+        return {};
+    std::string const lost = lost_objects(source, how.writing.format);
+    if (!lost.empty())
+        fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
+    auto objects = carried_names(program).rename(source.read_objects());
+    for (saved_object& object : objects)
+        if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
+            if (object.is_common && how.writing.format == "megatron_torch_dist")
+                fail(errc::unsupported, source.metadata().path.string(), ": '", object.key,
+                     "' is in ", megatron_common_name,
+                     ", which is written as it is: it cannot be renamed for Megatron-Core");
+            object.key = found->second;
+        }
+    return objects;
+}
+
+} // namespace reshard::detail
+
+#endif
