@@ -112,11 +112,11 @@ echo 'q -> c, d, axis=0' >half.aoa
 succeeds 1 check --program half.aoa --source empties --target some.json --json
 expects output 'd["keys"]["identity"], d["keys"]["transformed"]' "(['e'], ['c'])"
 expects output '[(f["severity"], f["code"], f["key"], f["line"], f["column"]) for f in d["findings"]]' \
-    "[('warning', 'not_used', 'd', 1, 9)]"
+    "[('warning', 'checkpoint', '', None, None), ('warning', 'not_used', 'd', 1, 9)]"
 expects output 'd["why_not"]' \
     "'q' has elements that no target uses: [2:4, 0:2] of [4, 2] (the statement at half.aoa:1:9)"
 succeeds 1 check --program half.aoa --source empties --target some.json
-grep -q '^ok, 1 warning$' output || report "check does not count its warnings"
+grep -q '^ok, 2 warnings$' output || report "check does not count its warnings"
 
 # Keys that only one side has, in the modes of --strict.
 echo 'k -> r' >some.aoa

@@ -89,8 +89,8 @@ struct checkpoint_tensor {
     data_type dtype{};
     packed_vector shape; ///< global
     checkpoint_shards shards;
-    /// Why it cannot be read, as one of a quantised type; empty if it can. It has no shards then, and
-    /// its data type says nothing, nor does a shape without axes.
+    /// Why it cannot be read, as one of a quantised type; empty if it can. Such a tensor has no
+    /// shards; its data type says nothing, nor does a shape without axes.
     std::string unread{};
 
     bool is_read() const { return unread.empty(); }

@@ -107,8 +107,8 @@ struct open_options {
     detail::safetensors_options format = {};
     /// Files are read as memory, page by page. That is faster if pages are in memory already; but a
     /// file that is cut while it is read, or a medium that fails, ends the program with the signal
-    /// SIGBUS. By default both are errors. Files of a delta are not mapped, nor are tensors of other
-    /// libraries that are not row-major.
+    /// SIGBUS. By default both are errors. Files of a delta are not mapped, nor are tensors that
+    /// are not row-major, or deflated.
     bool mapped = false;
     /// Where files are found and read; nothing: in the file system.
     std::shared_ptr<file_store const> files = {};
@@ -120,8 +120,8 @@ struct open_options {
 /// A checkpoint on disk, open for reading: what is not used is not read.
 class checkpoint {
 public:
-    /// \throws error as `open_checkpoint(path)` of the format, errc::io, and errc::corrupt_file for a
-    ///         file that is written to meanwhile
+    /// \throws error as `open_checkpoint(path)` of the format, with errc::io, and with
+    ///         errc::corrupt_file for a file that is written to meanwhile
     explicit checkpoint(std::filesystem::path const& path, open_options const& how = {});
 
     checkpoint_metadata const& metadata() const { return metadata_; }
@@ -202,7 +202,7 @@ namespace detail {
 /// The keys of values that are no tensors and can be read, in their order.
 RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& metadata);
 
-/// A digest of a checkpoint's tensors, files and save, without paths: that of all ranks is the same.
+/// A digest of a checkpoint's tensors, files and save, without paths: all ranks have the same one.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
 /// Which ranks see which files of a checkpoint; null where all of them see all.
@@ -253,8 +253,8 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
 ///
 /// Machines may have some of its files each, at one path or at paths of their own: then what they
 /// have together is opened, and a load brings the bytes of each file from a rank that sees it.
-/// If a writer died while it replaced the checkpoint, and the file system could not exchange the old
-/// one and the new one in one step, the first rank puts the new one in place.
+/// If a writer died while it replaced the checkpoint, in a file system that cannot exchange two in
+/// one step, the first rank puts the new one in place.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where two

@@ -113,8 +113,8 @@ private:
     std::map<std::pair<kind, std::uint64_t>, std::optional<pickle_value>> known_;
 };
 
-/// Finds values that are neither read nor carried, but only listed: those that name what no file may
-/// name, and those that are within themselves, or too deep for those who read them.
+/// Finds values that are neither read nor carried, but only listed: those that name what no file
+/// may name, those that are within themselves, and those that are too deep.
 class opaque_search {
 public:
     explicit opaque_search(pickle const& values)

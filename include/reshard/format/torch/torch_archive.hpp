@@ -85,8 +85,8 @@ public:
     /// Reads the pickle, and where storages are, but no storage.
     ///
     /// \throws error as `read_zip` and `pickle`; errc::corrupt_file also for a storage that is not
-    ///         as long as the pickle says, or that no value of the pickle lies in; errc::unsupported
-    ///         also for one that another order of bytes than ours was written in
+    ///         as long as the pickle says, or has no value of it; errc::unsupported also for another
+    ///         order of bytes than ours, and for TorchScript
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
                                byte_run where);
 
@@ -145,8 +145,8 @@ private:
 /// A file of `torch.save`, and its archive.
 class torch_file_archive {
 public:
-    /// \throws error as `torch_archive`; errc::unsupported also for a file of torch before 1.6, which
-    ///         is no archive
+    /// \throws error as `torch_archive`; errc::unsupported also for a file of torch before 1.6,
+    ///         which is no archive
     RESHARD_DECL torch_file_archive(file_store const& files, std::filesystem::path const& path);
 
     file_store::file const& file() const { return *file_; }

@@ -27,11 +27,9 @@ inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.js
 /// The tensors of a file. Those in dicts and lists have names with dots, `model.layers.0.weight`.
 /// Tensors that are one view of a storage are aliases; other values are objects.
 /// Tensors within objects, as in a deque, are not read: a warning names those objects. Tensors of
-/// kinds that are not read are listed as such, and values that name unknown classes are opaque.
+/// kinds that are not read are listed as such, and values of unknown classes, endless and deep ones are opaque.
 ///
-/// \throws error with errc::corrupt_file for two values of one name, and for values within
-///         themselves; errc::unsupported for a file of torch before 1.6, which is no archive; see
-///         also `torch_archive`
+/// \throws error with errc::corrupt_file for two values of one name; see also `torch_file_archive`
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path);
 
@@ -56,8 +54,8 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 ///
 /// \param file       names the checkpoint in messages
 /// \param most_bytes of text that is made, with what is not kept of it
-/// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded for more
-///         text; else as `torch_archive`
+/// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded for
+///         more text; else as `torch_archive`
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file,
                                  std::size_t most_bytes = std::size_t{1} << 28);
 

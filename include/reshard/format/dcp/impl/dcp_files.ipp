@@ -66,8 +66,8 @@ private:
     std::map<std::string, std::size_t, std::less<>> numbers_;
 };
 
-/// Flattened tensors of Megatron-Core before 0.14 have an axis more, of the elements of a block, and
-/// the others count blocks: makes one what it is, a tensor of that shape in flat shards.
+/// Flattened tensors of Megatron-Core before 0.14 have an axis more, of the elements of a block; the
+/// others count blocks. Makes one what it is, a tensor of that shape in flat shards.
 ///
 /// \param  what names the file and the tensor
 /// \throws error with errc::corrupt_file if the blocks are not those of the shape

@@ -298,8 +298,8 @@ private:
         return (place + alignment_ - 1) / alignment_ * alignment_;
     }
 
-    /// Between the header, the tensors and the end there are zeros: else a count is too small, or an
-    /// extent.
+    /// Between the header, the tensors and the end there are zeros: else a count or an extent is too
+    /// small.
     void check_padding(std::uint64_t begin, std::uint64_t end, std::string const& what) const {
         std::string bytes(static_cast<std::size_t>(end - begin), ' ');
         file_.read(begin, std::as_writable_bytes(std::span(bytes)));
