@@ -146,12 +146,14 @@ while read -r from name; do
     mkdir single
     cp "$from" "single/$name"
     echo '{}' >single/config.json
-    cp "$bins/pytorch_model-00001-of-00002.bin" single/optimizer_1.bin
+    mkdir single/1_Pooling single/.cache
+    cp "$bins/pytorch_model-00001-of-00002.bin" single/pytorch_model_1.bin
     equal single "$from"
-    warns "^warning: single: 'optimizer_1.bin' may have tensors of its own, and is not read"
+    warns "^warning: single: 'pytorch_model_1.bin' may have tensors of its own, and is not read"
     rm -rf single_out
     succeeds 3 convert single single_out
     [ -e single_out/config.json ] || report "config.json beside $name is not carried"
+    warns "^note: directories beside the tensors are not copied: '1_Pooling'$"
     rm -rf single
 done <<END
 wanted.safetensors consolidated.safetensors

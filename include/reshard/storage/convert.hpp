@@ -116,7 +116,8 @@ struct convert_report {
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};
     /// Sentences for people: that interleaved tensors were written one after the other, since the
-    /// target has them whole, and what `config.json` says now of tied word embeddings.
+    /// target has them whole, what `config.json` says now of tied word embeddings, and which
+    /// directories beside the source were not copied.
     std::vector<std::string> notes = {};
 };
 

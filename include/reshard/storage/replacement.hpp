@@ -38,6 +38,9 @@ stranger_in(std::filesystem::path const& directory);
 /// not a pin, which is of that checkpoint alone. None where the checkpoint is a single file.
 RESHARD_DECL std::vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint);
 
+/// The names of directories beside the checkpoint in a directory. Hidden ones do not count.
+RESHARD_DECL std::vector<std::string> side_directories(checkpoint_metadata const& checkpoint);
+
 /// The files of a directory that a new checkpoint in its place keeps: those beside the old one that
 /// hold no tensors, such as a tokenizer.
 ///

@@ -125,6 +125,7 @@ BOOST_AUTO_TEST_CASE(unknown_state_is_a_warning) {
                                  {"state.model.module.l.w", "slots.l.w.x"},
                                  {"l.w", "l.w_exp_avg_row", true, {2}},
                                  {"l.w", "l.w_mine"},
+                                 {"l.w", "l.w:mine", true, {5}},
                                  {"l.w", "l.w_count", true, {}},
                                  {"l.w", "exp_avg_l.w.mine"},
                                  {"model.l.w", "optimizer.state.l.w.block_0.factor", true, {7}},

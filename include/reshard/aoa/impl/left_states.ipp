@@ -19,6 +19,9 @@
 
 namespace reshard::aoa::detail {
 
+/// The characters before and after a name inside a longer one.
+inline constexpr std::string_view boundaries = "./:_";
+
 /// A part of a longer name.
 struct name_range {
     std::size_t begin = 0, end = 0;
@@ -51,7 +54,7 @@ public:
             if (is_number(one.parameter))
                 return changed_;
         for (std::size_t begin = 0; begin < longer.size();) {
-            std::size_t const next = longer.find_first_of("._/", begin);
+            std::size_t const next = longer.find_first_of(boundaries, begin);
             if (firsts_.contains(longer.substr(begin, next - begin)))
                 if (auto const found = at(longer, begin); !found.empty())
                     return found;
@@ -77,14 +80,14 @@ private:
             used_name& known = names_.try_emplace(inside, used_name{key}).first->second;
             if (size == 0 || (is_sure && !known.is_sure))
                 known = {key, true};
-            firsts_.insert(inside.substr(0, inside.find_first_of("._/")));
+            firsts_.insert(inside.substr(0, inside.find_first_of(boundaries)));
         }
     }
 
     /// The one that begins at a place of a longer name.
     std::string_view at(std::string_view longer, std::size_t begin) const {
         for (std::size_t end = begin; end < longer.size();) {
-            end = std::min(longer.find_first_of("._/", end + 1), longer.size());
+            end = std::min(longer.find_first_of(boundaries, end + 1), longer.size());
             auto const found = names_.find(longer.substr(begin, end - begin));
             if (found != names_.end() && end - begin < longer.size() &&
                 may_be_state(longer, {begin, end}, found->second))
@@ -157,7 +160,7 @@ private:
         for (std::size_t begin = 0; begin <= place.begin; ++begin) {
             bool const begins = begin == 0 || separators.find(longer[begin - 1]) != longer.npos;
             for (std::size_t end = place.end; begins && end <= longer.size(); ++end)
-                if ((end == longer.size() || std::string_view("._/").find(longer[end]) < 3) &&
+                if ((end == longer.size() || boundaries.find(longer[end]) != longer.npos) &&
                     end - begin < longer.size() &&
                     (is_kept_key(longer.substr(begin, end - begin)) ||
                      is_kept_key(words(model, longer.substr(begin, end - begin)))))

@@ -157,8 +157,9 @@ public:
             bool const is_read = !elsewhere.contains(entry.name);
             if (is_of_paddle)
                 entry.dtype = type_of_paddle(entry.dtype);
-            bool const is_lone_master =
-                part == unified_part::master_weights && !tensors_.contains(entry.name);
+            bool const is_lone_master = part == unified_part::master_weights &&
+                                        !tensors_.contains(entry.name) &&
+                                        !tensors_.contains(key_in_part(part, entry.name));
             if (part != unified_part::model && !is_lone_master)
                 entry.name = key_in_part(part, entry.name);
             else if ((keeps_weights_ || is_lone_master) && is_read)

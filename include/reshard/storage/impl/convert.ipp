@@ -312,6 +312,24 @@ std::vector<std::filesystem::path> files_to_carry(group auto const& world, check
     return carried;
 }
 
+/// Says which directories beside the source are not copied; empty if there are none.
+///
+/// \par Collective every rank of the group, in the same order
+std::vector<std::string> note_directories(group auto const& world, checkpoint const& source,
+                                          checkpoint_plan const& files,
+                                          convert_options const& how) {
+    std::vector<std::string> notes;
+    agree_on(world, [&] {
+        if (!how.carry || files.is_file || world.rank() != 0)
+            return;
+        auto const names = side_directories(source.metadata());
+        if (!names.empty())
+            notes.push_back("directories beside the tensors are not copied: " +
+                            first_and_more("'" + names.front() + "'", names.size()));
+    });
+    return gather_values(world, notes).front();
+}
+
 /// The names of files that the first rank finds beside a checkpoint that is replaced, but for those
 /// that are replaced as well.
 ///
@@ -337,6 +355,8 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     planned_conversion work;
     plan_conversion(world, source, target, how, work);
     auto const beside = files_to_carry(world, source, work.files, how);
+    std::ranges::copy(note_directories(world, source, work.files, how),
+                      std::back_inserter(work.notes));
     checkpoint_writer writer(world, target, work.files, how.writing);
     std::uint64_t read = 0;
     agree_on(world, [&] { read = put_converted(writer.files(), source, work, how); });

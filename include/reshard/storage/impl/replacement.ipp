@@ -104,6 +104,22 @@ RESHARD_DECL std::vector<std::filesystem::path> side_files(checkpoint_metadata c
     return files;
 }
 
+RESHARD_DECL std::vector<std::string> side_directories(checkpoint_metadata const& checkpoint) {
+    std::vector<std::string> names;
+    if (!std::filesystem::is_directory(checkpoint.path))
+        return names;
+    for (std::filesystem::path const& path :
+         beside_checkpoint(checkpoint.path, names_in(checkpoint))) {
+        bool const has_tensors = std::ranges::any_of(checkpoint.files, [&](auto const& file) {
+            return file.path.string().starts_with((path / "").string());
+        });
+        if (std::filesystem::is_directory(path) && !has_tensors &&
+            !path.filename().string().starts_with('.'))
+            names.push_back(path.filename().string());
+    }
+    return names;
+}
+
 /// The same, of names that are known.
 inline std::optional<std::filesystem::path>
 stranger_among(std::vector<std::filesystem::path> const& beside, bool has_checkpoint) {

@@ -73,7 +73,8 @@ RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
 RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
                                                   std::filesystem::path const& directory) {
     return names_where(files, directory, [](std::string const& name) {
-        bool const is_of_torch = name.starts_with("pytorch_model");
+        bool const is_of_torch = // but not `pytorch_model_1.bin`, another model
+            name.starts_with("pytorch_model.") || name.starts_with("pytorch_model-");
         bool const is_of_paddle = name.starts_with("model_state") ||
                                   name.starts_with("optimizer") ||
                                   name.starts_with("master_weights");
