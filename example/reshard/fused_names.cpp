@@ -58,14 +58,13 @@ struct fused_table {
         {"w12", "", either, parts, "", "xFormers SwiGLU, DINOv2: chunk(2)"},
         {"weights_in", "", either, parts, "", "transformers dinov2 SwiGLU: chunk(2)"},
         {"Wi", "modernbert", either, parts, "", "transformers modernbert: input, then gate"},
-        {"ff.net.0.proj", "", either, unknown, "",
-         "diffusers: value, then gate, where it is GEGLU"},
+        {"ff.net.0.proj", "", either, unknown, "", "diffusers: value, then gate, if it is GEGLU"},
         {"fc1", "moshi", either, parts, "", "transformers moshi: two halves"},
         {"fc1", "moonshine", either, unknown, "",
          "transformers moonshine: chunk(2) of the decoder"},
         {"pointwise_conv1", "", first, parts, "",
          "transformers wav2vec2_conformer: GLU, two halves"},
-        {"ff_proj", "", either, unknown, "", "OLMo: up, then gate, where the activation is SwiGLU"},
+        {"ff_proj", "", either, unknown, "", "OLMo: up, then gate, if the activation is SwiGLU"},
         {"dense_h_to_4h", "gpt_neox", either, plain, "", "transformers gpt_neox"},
         {"dense_h_to_4h", "bloom", either, plain, "", "transformers bloom"},
         {"dense_h_to_4h", "falcon", either, plain, "", "transformers falcon"},
@@ -165,7 +164,7 @@ bool names_part(std::string_view part, std::string_view name) {
     return std::ranges::find(endings, part.substr(name.size())) != std::end(endings);
 }
 
-/// Cuts off what stands before the first dot, which it returns.
+/// Removes the text before the first dot, and returns it.
 std::string_view next_part(std::string_view& rest) {
     std::size_t const end = std::min(rest.find_first_of("./"), rest.size());
     std::string_view const part = rest.substr(0, end);

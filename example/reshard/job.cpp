@@ -385,6 +385,14 @@ void check_fused(job& all, layout const& held, catalog const& source, job_files 
                         files);
 }
 
+/// Why a quantised tensor needs all of its scales, if its groups of input channels are mixed.
+std::string_view order_text(std::string_view key, layout const& held) {
+    bool const has_groups = key.ends_with(".qweight") || key.ends_with("_packed");
+    return held.quantised.is_reordered && has_groups
+               ? "; its input channels are not in the order of their groups (desc_act, g_idx)"
+               : "";
+}
+
 /// The layout that the target's table gives what the program yields, and what is wrong with it.
 void complete_target(job& all, detail::layout_table const& table, layout const& held,
                      catalog const& source, job_files const& files) {
@@ -397,7 +405,8 @@ void complete_target(job& all, detail::layout_table const& table, layout const& 
     check_fused(all, held, source, files);
     check_scale_sources(all, held);
     for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target))
-        add_error(all, errc::bad_layout, one.key, one.message);
+        add_error(all, errc::bad_layout, one.key,
+                  one.message + std::string(order_text(one.key, held)));
 }
 
 /// Refuses what macros interleave for parts that are not those of ranks; nothing else is judged of

@@ -186,7 +186,7 @@ END
 gptq in_groups 'i // 8'
 gptq mixed 'i % 4'
 succeeds 1 convert in_groups gptq --layout a0r2.json
-refuses_some "'d.qweight': rank 0 holds .*; do not cut 'd.scales', which belongs to all of 'd.qweight' along axis 0" \
+refuses_some "'d.qweight': rank 0 holds .*; do not cut 'd.scales', which belongs to all of 'd.qweight' along axis 0; its input channels are not in the order of their groups" \
     convert mixed out/x --layout a0r2.json
 echo '{"quantization_config": {"quant_method": "gptq", "desc_act": true}}' >in_groups/config.json
 refuses_some "'d.qweight': rank 0 holds" convert in_groups out/x --layout a0r2.json

@@ -175,8 +175,9 @@ BOOST_AUTO_TEST_CASE(the_last_block_may_become_longer_or_shorter) {
 BOOST_AUTO_TEST_CASE(a_weight_without_elements_has_no_scales) {
     weights const all{{{0, 256}, {}}};
     BOOST_TEST((all.scales_of(all[0]).shape == index_vector{0, 2}));
-    BOOST_TEST(said([&] { all.scales_of(reshape(all[0], {0, 2, 128})); }) ==
-               "shape_mismatch: a block of [128, 128] has 2 axes, and the tensor 3");
+    BOOST_TEST(said([&] {
+                   all.scales_of(reshape(all[0], {0, 2, 128}));
+               }) == "shape_mismatch: a block of [128, 128] has 2 axes, and the tensor 3");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -22,7 +22,7 @@
 
 /// \file
 /// The tensors that a fused one was made of: their extents, the tensor with one after the other,
-/// and where a program interleaves it once more.
+/// and programs that interleave it once more.
 
 namespace reshard::detail {
 
@@ -205,7 +205,7 @@ public:
     }
 
     /// The same for places along an axis of the output, and along one of the source, of which each
-    /// goes with each, or where `is_parallel` the first with the first, and so on.
+    /// goes with each, or if `is_parallel` the first with the first, and so on.
     bool add(member_places const& output, std::pair<index_t, index_t> target,
              member_places const& source, std::pair<index_t, index_t> from, bool is_parallel) {
         index_t at = target.first, there = from.first;

@@ -103,7 +103,7 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis) {
                      " boxes there, so that ranks would get elements of wrong tensors");
     if (parts == 1)
         return ", and the target does not cut it there, so that ranks would get elements of "
-               "several tensors in turn where they expect one after the other";
+               "several tensors in turn, and they expect one after the other";
     return words(", and the target cuts it there into ", parts,
                  wanted.is_even(axis) ? "" : " that are not equal",
                  ", so that ranks would get elements of wrong tensors");
