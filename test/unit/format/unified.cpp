@@ -188,13 +188,16 @@ BOOST_AUTO_TEST_CASE(an_index_that_contradicts_its_file_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_weight_with_the_name_of_a_state_is_refused) {
     test::temporary_directory const directory;
-    auto const file_of = [](std::string const& key) {
-        std::string const json =
-            "{\"" + key + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
-        return std::string(1, static_cast<char>(json.size())) + std::string(7, '\0') + json + "x";
+    auto const entry = [](std::string const& key, int begin) {
+        return "\"" + key + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" +
+               std::to_string(begin) + "," + std::to_string(begin + 1) + "]}";
     };
-    directory.write("model.safetensors", file_of("w.w_0"));
-    directory.write("master_weights.safetensors", file_of("w"));
+    auto const file_of = [](std::string const& entries, std::string const& data) {
+        std::string const json = "{" + entries + "}";
+        return std::string(1, static_cast<char>(json.size())) + std::string(7, '\0') + json + data;
+    };
+    directory.write("model.safetensors", file_of(entry("w", 0) + "," + entry("w.w_0", 1), "xy"));
+    directory.write("master_weights.safetensors", file_of(entry("w", 0), "x"));
     BOOST_CHECK_EXCEPTION(open_checkpoint(directory.path()), error,
                           test::mentions(errc::corrupt_file, "tensor 'w.w_0': it is in both"));
 }
