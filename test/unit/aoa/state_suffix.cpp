@@ -150,6 +150,15 @@ BOOST_AUTO_TEST_CASE(state_of_a_tensor_that_stays_is_not_left) {
         BOOST_TEST((one.code != "left_state" || one.key == "l.norm"));
 }
 
+BOOST_AUTO_TEST_CASE(a_state_beside_one_that_follows_is_left) {
+    catalog const source({test::tensor("l.w", {4, 2}),
+                          test::tensor("optim.state.l.w.exp_avg", {4, 2}),
+                          test::tensor("optim.state.l.w.exp_avg_sq_row", {4})});
+    auto const result = lower_all(expand(test::parsed("l.w -> l.v"), source).code, source);
+    BOOST_TEST(result.map.find("optim.state.l.v.exp_avg"));
+    BOOST_TEST(std::ranges::count(result.findings, "left_state", &finding::code) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(keys_without_an_optimizer_are_no_state) {
     for (std::string const key : {"model.layers.0.state.w", "opt_model.l.q", "l.q.exp", "optim",
                                   "optimizer.state", "state"})

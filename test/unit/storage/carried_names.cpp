@@ -76,6 +76,16 @@ BOOST_AUTO_TEST_CASE(a_parameter_that_is_removed_is_in_no_list) {
     BOOST_TEST(texts_in(renamed[0]).value() == texts{"l.q"}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(names_beside_the_parameters_of_a_group_follow_too) {
+    mapping program(model_with_state());
+    program.define("model.l.p", of(program, "model.l.q"));
+    auto const renamed =
+        carried_names(program).rename({list("optim.param_groups.0.params", {"l.q", "l.k"}),
+                                       list("optim.param_groups.0.param_names", {"l.q", "l.k"})});
+    for (saved_object const& one : renamed)
+        BOOST_TEST(texts_in(one).value() == texts{"l.p"}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(keys_with_the_name_of_a_parameter_follow_it) {
     mapping program(model_with_state());
     program.define("model.l.qk", concat({of(program, "model.l.q"), of(program, "model.l.k")}, 0));

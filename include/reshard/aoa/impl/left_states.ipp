@@ -155,13 +155,15 @@ private:
                 element_count(source_.entry(id).shape) == 1);
     }
 
-    /// Whether a longer name has, around a place, the name of a tensor that stays as it is.
+    /// Whether a longer name has, around a place, the name of a tensor that stays as it is; another
+    /// state of the same parameter, as `exp_avg` beside `exp_avg_sq_row`, is not such a tensor.
     bool is_of_kept(std::string_view longer, name_range place, std::string_view model) const {
         for (std::size_t begin = 0; begin <= place.begin; ++begin) {
             bool const begins = begin == 0 || separators.find(longer[begin - 1]) != longer.npos;
             for (std::size_t end = place.end; begins && end <= longer.size(); ++end)
                 if ((end == longer.size() || boundaries.find(longer[end]) != longer.npos) &&
                     end - begin < longer.size() &&
+                    !has_state_word(longer.substr(place.end, end - place.end)) &&
                     (is_kept_key(longer.substr(begin, end - begin)) ||
                      is_kept_key(words(model, longer.substr(begin, end - begin)))))
                     return true;

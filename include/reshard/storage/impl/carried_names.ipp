@@ -94,7 +94,7 @@ inline std::optional<group_key> read_group_key(std::string_view key) {
         return std::nullopt;
     std::string_view const inside = key.substr(place + word.size(), last - place - word.size());
     bool const is_number = inside.find_first_not_of("0123456789") == inside.npos;
-    if (is_number && key.substr(last) != ".params")
+    if (is_number && key.substr(last) != ".params" && key.substr(last) != ".param_names")
         return std::nullopt;
     return group_key{key.substr(0, place), is_number ? std::string_view() : inside,
                      key.substr(last)};
@@ -171,7 +171,7 @@ private:
         auto const key = group_key_of(object);
         std::string const owner(key ? key->owner : std::string_view());
         if (auto const list = lists_.find(object.key); key && list != lists_.end()) {
-            auto const texts = renamed_list(owner, object.key, list->second);
+            auto const texts = renamed_list(*key, object.key, list->second);
             if (texts != list->second)
                 object.archive = archive_of(texts);
         } else if (key && !key->parameter.empty()) {
@@ -197,12 +197,14 @@ private:
             all.push_back(std::move(added));
     }
 
-    std::vector<std::string> renamed_list(std::string const& owner, std::string const& key,
+    std::vector<std::string> renamed_list(group_key const& group, std::string const& key,
                                           std::vector<std::string> const& names) {
+        std::string const owner(group.owner);
         std::vector<std::string> all;
         for (std::string const& name : names)
             for (std::string& made : renamed(owner, name)) {
-                auto const [known, is_new] = groups_.try_emplace(owner + made, key);
+                auto const [known, is_new] =
+                    groups_.try_emplace(words(owner, group.ending, ".", made), key);
                 if (known->second != key)
                     fail(errc::unsupported, "'", made, "' is made of parameters of '",
                          known->second, "' and of '", key,
