@@ -6,7 +6,6 @@
 #include <reshard/aoa/infer_source.hpp>
 
 #include <reshard/aoa/impl/open_facts.ipp>
-#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
@@ -209,35 +208,26 @@ private:
                (known->second->is_wanted || (!has_target() && removed_by(key) != none));
     }
 
-    /// Refuses what a statement removes, and nothing else tells of.
-    void refuse_removed(statement const& one) {
-        std::string const key = bare_name_text(code_, code_.left(one)[0]);
-        fail_at(one, {errc::not_invertible,
-                      words("'", key,
-                            "' cannot be recovered: this statement removes it (option "
-                            "allow_removed), and its shape and data type are unknown; a target "
-                            "that names it says them, or tensors like those that the program read "
-                            "(option like)"),
-                      code_.left(one)[0].where, key});
-    }
-
-    /// The same for all statements. A target without such a tensor does not ask for it.
-    void refuse_all_removed() {
-        if (has_target())
-            return;
-        for (statement const& one : code_.statements())
-            if (is_removal(code_, one)) {
-                std::string_view const key = code_.text(code_.left(one)[0]);
-                if (!known_.contains(key) && made_.find(key) == source_names::none)
-                    refuse_removed(one);
-            }
-        for (statement const& one : code_.unmatched())
-            if (known_.empty() && is_removal(code_, one))
-                refuse_removed(one);
+    /// Refuses what statements remove, and nothing else tells of. A target without such a tensor
+    /// does not ask for it.
+    void refuse_removed() {
+        for (statement const& one : code_.statements()) {
+            std::string const key(is_removal(code_, one) ? code_.text(code_.left(one)[0]) : "");
+            if (key.empty() || has_target() || known_.contains(key) ||
+                made_.find(key) != source_names::none)
+                continue;
+            fail_at(one, {errc::not_invertible,
+                          words("'", key,
+                                "' cannot be recovered: this statement removes it (option "
+                                "allow_removed), and its shape and data type are unknown; a target "
+                                "that names it says them, or tensors like those that the program "
+                                "read (option like)"),
+                          code_.left(one)[0].where, key});
+        }
     }
 
     void collect() {
-        refuse_all_removed();
+        refuse_removed();
         for (auto const& [key, known] : known_)
             if (is_wanted(key))
                 add_known(*known);
