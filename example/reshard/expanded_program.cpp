@@ -131,6 +131,9 @@ aoa::lowering lower_exports(aoa::program const& code, catalog const& source,
     for (aoa::known_tensor const& one : tensors_like(files.like))
         if (added.contains(one.entry.key) && !lowered.map.find(one.entry.key))
             lowered.map.add(one.entry.key, one.entry.shape, one.entry.dtype);
+    std::erase_if(lowered.findings, [&](aoa::finding const& one) { // that its shape is unknown
+        return one.code == "no_effect" && added.contains(one.key) && lowered.map.find(one.key);
+    });
     return lowered;
 }
 

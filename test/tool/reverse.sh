@@ -151,6 +151,7 @@ for removed in 'l.*.h' l.0.h 'l.$L.h'; do
     checks=$((checks + 1))
     on 1 "$tool" check --source made.safetensors --program rm.aoa --reverse >output 2>errors && report "check takes a removal backwards"
     succeeds 1 convert made.safetensors "zeros $removed" --program rm.aoa --reverse --like read.safetensors --allow-removed
+    grep -q '^warning' errors && report "it says that the tensor is not added"
     succeeds 1 inspect "zeros $removed" --json
     expects output "d['tensors']['l.0.h']['dtype'], d['tensors']['l.0.h']['shape']" "('F16', [3, 2])"
 done
