@@ -70,6 +70,9 @@ aoa::expansion expand_backwards(aoa::program const& written, catalog const& sour
     if (forward.first_error)
         return stopped(std::move(forward.code), std::move(forward.findings), forward.first_error);
     aoa::reversal back = reverse_program(forward.code, inferred.tensors, &source, files);
+    std::erase_if(back.findings, [&](aoa::finding const& one) { // as no tensor asks for it
+        return one.code == "no_effect" && !inferred.tensors.find(one.key);
+    });
     for (aoa::finding& one : inferred.findings)
         one.origin = 0; // the chain of macros is that of another expansion
     append(inferred.findings, std::move(forward.findings));

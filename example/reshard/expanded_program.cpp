@@ -119,10 +119,27 @@ void refuse_old_names(aoa::expansion& expanded, catalog const& source, catalog c
 
 } // namespace
 
+aoa::lowering lower_exports(aoa::program const& code, catalog const& source,
+                            job_files const& files) {
+    aoa::lowering lowered = aoa::lower_all(code, source, nullptr, files.lowering);
+    if (files.like.empty())
+        return lowered;
+    key_set added;
+    for (aoa::statement const& statement : code.statements())
+        if (aoa::is_addition(code, statement))
+            added.emplace(code.text(code.right(statement)[0]));
+    for (aoa::known_tensor const& one : tensors_like(files.like))
+        if (added.contains(one.entry.key) && !lowered.map.find(one.entry.key))
+            lowered.map.add(one.entry.key, one.entry.shape, one.entry.dtype);
+    std::erase_if(lowered.findings, [&](aoa::finding const& one) { // that its shape is unknown
+        return one.code == "no_effect" && added.contains(one.key) && lowered.map.find(one.key);
+    });
+    return lowered;
+}
+
 catalog exports_of(aoa::expansion const& expanded, catalog const& source, job_files const& files) {
-    return expanded.is_complete
-               ? catalog_of(aoa::lower_all(expanded.code, source, nullptr, files.lowering).map)
-               : catalog();
+    return expanded.is_complete ? catalog_of(lower_exports(expanded.code, source, files).map)
+                                : catalog();
 }
 
 catalog catalog_of(detail::layout_table const& table, catalog const& known) {

@@ -18,6 +18,10 @@
 
 namespace tool {
 
+/// Lowers a program without a target. What it adds backwards is as `--like` has it.
+reshard::aoa::lowering lower_exports(reshard::aoa::program const& code,
+                                     reshard::catalog const& source, job_files const& files);
+
 /// The tensors that a program yields if no target says which are wanted; none after an error.
 reshard::catalog exports_of(reshard::aoa::expansion const& expanded, reshard::catalog const& source,
                             job_files const& files);

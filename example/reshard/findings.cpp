@@ -210,7 +210,8 @@ void say_findings(std::vector<reported> const& reports) {
 
 void note_renamed_away(job& all, catalog const& source, job_files const& files) {
     bool const is_own = !files.program.empty() && !files.program.starts_with('@');
-    if (!is_own || has_renames(files) || all.lists_keys || all.first_error())
+    if (!is_own || has_renames(files) || runs_backwards(files) || all.lists_keys ||
+        all.first_error())
         return;
     std::set<std::string_view> renamed, gone;
     for (mapping_output const& output : all.map().outputs())
@@ -224,19 +225,22 @@ void note_renamed_away(job& all, catalog const& source, job_files const& files) 
     std::erase_if(gone, [&](std::string_view key) {
         return !renamed.contains(key) || !source.find(key) || all.map().find(key);
     });
-    for (std::string_view const key : gone) {
-        std::string const name = aoa::detail::quoted_name(key);
-        all.notes.push_back({aoa::severity::note,
-                             "renamed_away",
-                             std::string(key),
-                             "'" + std::string(key) +
-                                 "' is renamed away: the program reads it, and makes nothing of "
-                                 "that name; to keep it, add after the last statement that reads "
-                                 "it:  " +
-                                 name + " -> " + name,
-                             {},
-                             0});
-    }
+    if (gone.empty())
+        return;
+    std::string const key(*gone.begin()), name = aoa::detail::quoted_name(key);
+    std::string const others = gone.size() == 1
+                                   ? ""
+                                   : "; so " + std::string(gone.size() == 2 ? "is " : "are ") +
+                                         counted(gone.size() - 1, "more name");
+    all.notes.push_back({aoa::severity::note,
+                         "renamed_away",
+                         key,
+                         "'" + key +
+                             "' is renamed away: the program reads it, and makes nothing of that "
+                             "name; to keep it, add after the last statement that reads it:  " +
+                             name + " -> " + name + others,
+                         {},
+                         0});
 }
 
 void say_notes(job const& all, job_files const& files) {

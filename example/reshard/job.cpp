@@ -284,8 +284,15 @@ void check_fused_sources(job& all, layout const& held, job_files const& files) {
         add_fused_fault(all, *fault, "; where that is meant, --cut-fused allows it", files);
 }
 
+/// How the scales of a tensor that `--rename` renames follow it.
+std::string advice_to_rename(detail::scale_finding const& one) {
+    return one.statement.empty() ? ""
+           : one.rename.empty()  ? "; rename the scales too (--rename)"
+                                 : "; rename the scales too: --rename '" + one.rename + "'";
+}
+
 /// Reports tensors that a program parts from their scales, at the statement that makes them.
-void check_scale_sources(job& all, layout const& held) {
+void check_scale_sources(job& all, layout const& held, job_files const& files) {
     auto const found = detail::carry_scales(all.lowered.map, held);
     if (found.empty())
         return;
@@ -294,11 +301,15 @@ void check_scale_sources(job& all, layout const& held) {
         bool const is_error = one.level == aoa::severity::error;
         aoa::finding made =
             unplaced(one.level, is_error ? name(one.code) : "left_scales", one.key, one.message);
-        if (auto const numbers = trace.leading_to(one.key); !numbers.empty()) {
+        auto const numbers = trace.leading_to(one.key);
+        if (!numbers.empty() && !has_renames(files)) {
             aoa::statement const& maker = all.code().statements()[numbers.back()];
             made.where = maker.where;
             made.origin = maker.origin;
         }
+        bool const is_rename =
+            has_renames(files) || (!numbers.empty() && made.where == aoa::text_span());
+        made.message += is_rename ? advice_to_rename(one) : one.statement;
         all.lowered.findings.push_back(std::move(made));
         if (is_error && !all.lowered.first_error)
             all.lowered.first_error = one.code;
@@ -306,12 +317,12 @@ void check_scale_sources(job& all, layout const& held) {
 }
 
 /// Puts the tensors of what is interleaved, and what the target has whole, one after the other.
-void deinterleave_whole(job& all, job_files const& files) {
+void deinterleave_whole(job& all, layout const& held, job_files const& files) {
     if (files.cut_fused || all.first_error())
         return;
     try {
         std::string const text =
-            detail::deinterleave_whole(all.lowered.map, all.target ? &*all.target : nullptr);
+            detail::deinterleave_whole(all.lowered.map, held, all.target ? &*all.target : nullptr);
         if (!text.empty())
             all.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {}, text));
     } catch (error const& problem) {
@@ -377,7 +388,7 @@ void check_fused(job& all, layout const& held, catalog const& source, job_files 
         note_seemingly_fused(all, held, source, files);
         warn_fused_by_axes(all, files);
     }
-    deinterleave_whole(all, files);
+    deinterleave_whole(all, held, files);
     if (auto const fault = detail::find_fused_fault(all.map(), *all.target))
         add_fused_fault(all, *fault,
                         "; where a job gathers the parts before it uses them, as FSDP does, "
@@ -403,7 +414,7 @@ void complete_target(job& all, detail::layout_table const& table, layout const& 
         all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
                                      text.substr(std::min(text.size(), table.file.size() + 2))));
     check_fused(all, held, source, files);
-    check_scale_sources(all, held);
+    check_scale_sources(all, held, files);
     for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target))
         add_error(all, errc::bad_layout, one.key,
                   one.message + std::string(order_text(one.key, held)));
@@ -536,6 +547,16 @@ layout without(layout all, std::vector<std::string> const& names) {
     return all;
 }
 
+/// Refuses what a program adds backwards and nothing tells the shape of.
+void refuse_unmade(job& all, job_files const& files) {
+    for (aoa::statement const& statement : all.code().statements())
+        if (runs_backwards(files) && aoa::is_addition(all.code(), statement))
+            if (std::string const key(all.code().text(all.code().right(statement)[0]));
+                !all.map().find(key))
+                add_error(all, errc::not_invertible, key,
+                          "'" + key + "' would be zeros, and --like does not tell its shape");
+}
+
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
@@ -547,11 +568,13 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
         cast_backwards(all, from, files);
     refuse_scattered(all.expanded, files);
     if (all.expanded.is_complete)
-        all.lowered = aoa::lower_all(all.code(), from, nullptr, files.lowering);
+        all.lowered = lower_exports(all.code(), from, files);
+    if (all.expanded.is_complete && !all.first_error())
+        refuse_unmade(all, files);
     if (all.expanded.is_complete && !all.first_error()) {
         check_fused_sources(all, source, files);
-        deinterleave_whole(all, files);
-        check_scale_sources(all, source);
+        deinterleave_whole(all, source, files);
+        check_scale_sources(all, source, files);
     }
     return all;
 }

@@ -271,6 +271,7 @@ BOOST_AUTO_TEST_CASE(conversions_differ_in_what_they_verify_and_carry_too,
     };
     refused({.verify = is_last()}, "options.verify");
     refused({.carry = is_last()}, "options.carry");
+    refused({.cut_fused = is_last()}, "options.cut_fused");
     BOOST_CHECK_EXCEPTION(convert(world(), *source, directory / "out", {.memory_budget = -5}),
                           error, mentions(errc::usage, "options.memory_budget is -5 bytes"));
 }

@@ -10,6 +10,11 @@
 #include "shared_directory.hpp"
 #include "support/says.hpp"
 
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 /// \file
 /// A checkpoint of a fused tensor knows for how many parts it was made.
 
@@ -95,6 +100,47 @@ BOOST_AUTO_TEST_CASE(what_a_target_has_whole_has_its_tensors_in_sequence) {
         BOOST_TEST(fused.at("w").blocks == 1);
         BOOST_TEST(bytes_of("whole") == plain);
     }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_in_sequence_has_its_scales_in_sequence) {
+    shared_directory const directory;
+    std::vector<shard_descriptor> tensors;
+    for (std::string const key : {"gate", "up"}) {
+        tensors.push_back(whole_of(key + ".weight", data_type::f8_e4m3, {8, 4}));
+        tensors.push_back(whole_of(key + ".weight_scale", data_type::f32, {8, 1}));
+    }
+    save(world(), held(tensors).tensors(), directory / "model");
+    auto const model = open_checkpoint(world(), directory / "model");
+    convert(world(), model, directory / "plain",
+            {.program = aoa::parse("gate.weight, up.weight -> w.weight, axis=0\n"
+                                   "gate.weight_scale, up.weight_scale -> w.weight_scale, "
+                                   "axis=0")});
+    std::vector<std::vector<shard_descriptor>> halves(2);
+    for (index_t rank : {0, 1})
+        for (auto const& [key, dtype, width] :
+             {std::tuple("w.weight", data_type::f8_e4m3, index_t{4}),
+              std::tuple("w.weight_scale", data_type::f32, index_t{1})})
+            halves[static_cast<std::size_t>(rank)].push_back(
+                shard_of(key, dtype, {16, width}, {rank * 8, 0}, {8, width}));
+    // Of the scales nothing says that they are interleaved.
+    convert(world(), model, directory / "fused",
+            {.program = aoa::parse("gate.weight, up.weight -> w.weight, fused_ffn, axis=0\n"
+                                   "gate.weight_scale -> g0, g1, axis=0\n"
+                                   "up.weight_scale -> u0, u1, axis=0\n"
+                                   "g0, u0, g1, u1 -> w.weight_scale, axis=0"),
+             .wanted = layout_of(halves)});
+    auto const source = open_checkpoint(world(), directory / "fused");
+    BOOST_TEST_REQUIRE(source.metadata().fused.size() == 1u);
+    held want({whole_of("w.weight", data_type::f8_e4m3, {16, 4}),
+               whole_of("w.weight_scale", data_type::f32, {16, 1})});
+    auto const bytes_of = [&](char const* name) {
+        load(world(), open_checkpoint(world(), directory / name), want.cleared().tensors());
+        return std::pair(want.memory(0), want.memory(1));
+    };
+    auto const plain = bytes_of("plain");
+    BOOST_CHECK(bytes_of("fused") == plain);
+    convert(world(), source, directory / "whole");
+    BOOST_CHECK(bytes_of("whole") == plain);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -100,11 +100,15 @@ echo '{"model_type": "llama"}' >hf/config.json
 succeeds 1 convert hf open --program untie.aoa
 says "^note: config.json does not have tie_word_embeddings, and is not changed: '$embed' and 'lm_head.weight', which are equal, are both written$"
 config open '{"model_type": "llama"}'
-# What passes through is the model that was there before, and so is its flag.
+# Two tensors are two tensors, also if they pass through.
 echo "$tied" >hf/config.json
 cp -r untied both && echo "$tied" >both/config.json
 succeeds 1 convert both copied
-config copied "$tied"
+says "^note: config.json: tie_word_embeddings is false now, for 'lm_head.weight' is a separate tensor$"
+config copied "${tied/true/false}"
+succeeds 1 convert hf one
+says_nothing_of tie_word
+config one "$tied"
 # A copy that is no output layer says nothing of it.
 printf '%s -> %s\n%s -> model.other.weight\n' $embed other $embed >fan.aoa
 succeeds 1 convert hf fan --program fan.aoa
@@ -144,6 +148,11 @@ succeeds 1 check --program rename.aoa --source hf --json
 expects output "[(f['severity'], f['key']) for f in d['findings'] if f['code'] == 'renamed_away']" "[('note', '$embed')]"
 succeeds 1 check --program untie.aoa --source hf --json
 expects output "[f for f in d['findings'] if f['code'] == 'renamed_away']" "[]"
+printf '%s -> a\nmodel.norm.weight -> b\n' $embed >renamed.aoa
+succeeds 1 convert hf renamed --program renamed.aoa --force
+says "^note: hf: '$embed' is renamed away: .*:  $embed -> $embed; so is 1 more name$"
+succeeds 1 convert renamed renamed_back --program renamed.aoa --reverse
+says_nothing_of "renamed away"
 echo 'model.norm.weight -> _' >removed.aoa
 succeeds 1 check --program removed.aoa --source hf --json
 expects output "[f for f in d['findings'] if f['code'] == 'renamed_away']" "[]"

@@ -62,8 +62,9 @@ expects output '[(s["statement"], s["line"], s["chain"]) for s in d["statements"
     "('c -> a, b, axis=0, sizes=\"[2, 3]\"', 1, [])"
 expects output 'len(d["notes"]), sorted(d), d["program"].count("\n")' "(1, ['notes', 'program', 'statements'], 4)"
 succeeds 1 convert model/model.safetensors fused_model --program join.aoa
-refuses 3 "^join.aoa:1:1: shape mismatch: the sizes of the operands cannot be determined: 5 elements along axis 0" \
-    convert fused_model out/x --program join.aoa --reverse
+grep -v '^h' join.aoa >uneven.aoa
+refuses 3 "^uneven.aoa:1:1: shape mismatch: the sizes of the operands cannot be determined: 5 elements along axis 0" \
+    convert fused_model out/x --program uneven.aoa --reverse
 cat >parts.json <<'END'
 {"tensors": {"a": {"shape": [2, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [2, 4]}]},
              "b": {"shape": [3, 4], "shards": [{"rank": 0, "offset": [0, 0], "shape": [1, 4]},
@@ -133,6 +134,31 @@ refuses 3 "^like_rules.json: .*this layout has rules and no shapes" convert new 
 # What cannot be reversed.
 refuses 3 "^join.aoa:4:1: not invertible: 'h' cannot be recovered: this statement removes it \\(--allow-removed\\)" \
     reverse --program join.aoa --source model
+# The same where only the made tensors are there: what the removed one was is told by others.
+python3 "$here/support/write_safetensors.py" made.safetensors '{"q": {"dtype": "F32", "shape": [2]}}'
+python3 "$here/support/write_safetensors.py" read.safetensors \
+    '{"p": {"dtype": "F32", "shape": [2]}, "l.0.h": {"dtype": "F16", "shape": [3, 2]}, "l.1.h": {"dtype": "F16", "shape": [3, 2]}}'
+for removed in 'l.*.h' l.0.h 'l.$L.h'; do
+    printf 'p -> q\n%s -> _\n' "$removed" >rm.aoa
+    for how in "" --allow-removed; do
+        # shellcheck disable=SC2086
+        refuses 3 "^rm.aoa:2:1: (bad macro: .* are unknown|not invertible: .*removes it \\(--allow-removed\\), and its shape and data type are unknown); .*\\(--like OLD\\)" \
+            convert made.safetensors out/x --program rm.aoa --reverse $how
+    done
+    checks=$((checks + 1))
+    on 1 "$tool" convert made.safetensors out/x --program rm.aoa --reverse --like read.safetensors >output 2>errors && report "convert takes a removal backwards"
+    grep -q "^rm.aoa:2:1: not invertible: 'l.0.h' cannot be recovered: this statement removes it (--allow-removed)" errors || report "it does not say what allows it"
+    checks=$((checks + 1))
+    on 1 "$tool" check --source made.safetensors --program rm.aoa --reverse >output 2>errors && report "check takes a removal backwards"
+    succeeds 1 convert made.safetensors "zeros $removed" --program rm.aoa --reverse --like read.safetensors --allow-removed
+    grep -q '^warning' errors && report "it says that the tensor is not added"
+    succeeds 1 inspect "zeros $removed" --json
+    expects output "d['tensors']['l.0.h']['dtype'], d['tensors']['l.0.h']['shape']" "('F16', [3, 2])"
+done
+echo '{"ranks": 1, "tensors": {"p": {"dtype": "F32", "shape": [2], "shards": [{"rank": 0, "offset": [0], "shape": [2]}]}}}' >only_p.json
+succeeds 1 convert made.safetensors only_p --program rm.aoa --reverse --layout only_p.json
+grep -q removed errors && report "a target without a tensor does not ask for it"
+
 printf 'n -> _\nh -> _\na -> t, slice="[0:1, :]"\n' >three.aoa
 refuses 3 "^three.aoa:3:9: not invertible: 'a' cannot be recovered: slice leaves 1 of the 2 elements" \
     reverse --program three.aoa --source model

@@ -72,6 +72,8 @@ succeeds 1 diff --data awq_rows awq_columns
 echo 'l.$L.q.weight -> l.$L.p.weight' >rename.aoa
 refuses_some "^rename.aoa:1:1: bad layout: 'l.0.p.weight' has elements of 'l.0.q.weight', and 'l.0.q.weight_scale_inv', which belongs to them, keeps its name; write  scales=\"\*.weight => \*.weight_scale_inv\"  in the statement" \
     convert fp8 out/x --program rename.aoa
+refuses_some "^fp8: 'l.0.p.weight' has elements of 'l.0.q.weight', and .* keeps its name; rename the scales too: --rename 'l.0.q.weight_scale_inv=l.0.p.weight_scale_inv'$" \
+    convert fp8 out/x --rename l.0.q.weight=l.0.p.weight
 echo 'l.$L.q.weight_scale_inv -> l.$L.p.weight_scale_inv' >>rename.aoa
 succeeds 1 convert fp8 renamed --program rename.aoa
 succeeds 1 convert fp8 renamed2 --rename 'l.**=m.**'
@@ -114,6 +116,8 @@ succeeds 1 convert fp8 stacked --program stack.aoa
 sed '4,$d; s/axis=0$/axis=0, scales="_scale_inv", blocks="[4, 4]"/' stack.aoa >stack_follow.aoa
 succeeds 1 convert fp8 stack_follow --program stack_follow.aoa
 succeeds 1 diff --data stacked stack_follow
+succeeds 1 convert stack_follow unstack_follow --program stack_follow.aoa --reverse --like fp8
+succeeds 1 diff --data unstack_follow fp8
 unstack() { # SCALES
     printf '%s\n' 'w.weight -> a, b, axis=0' 'a -> l.0.q.weight, reshape="[8, 6]"' 'b -> l.1.q.weight, reshape="[8, 6]"' \
         "w.weight_scale_inv -> $1, axis=0" 's0 -> l.0.q.weight_scale_inv, reshape="[2, 2]"' 's1 -> l.1.q.weight_scale_inv, reshape="[2, 2]"' >unstack.aoa

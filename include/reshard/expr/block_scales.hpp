@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/expr/expression.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -100,6 +101,14 @@ constexpr permutation order_of_scales(block_form const& source, permutation cons
         if (number >= 0)
             kept.push_back(number);
     return permutation::of(kept, kept.size());
+}
+
+/// The block of a tensor of so many axes: in a stack of tensors it has elements of one of them.
+constexpr index_vector block_in(std::size_t ndim, index_vector const& block) {
+    index_vector all = index_vector::filled(ndim - std::min(ndim, block.size()), 1);
+    for (index_t const extent : block)
+        all.push_back(extent);
+    return all;
 }
 
 /// Refuses a form of another number of axes.

@@ -67,6 +67,8 @@ struct scale_finding {
     errc code;      ///< errc::unknown_key: no output has the scales
     std::string key;
     std::string message;
+    std::string statement = {}; ///< how a statement lets scales follow: the rest of the message
+    std::string rename = {};    ///< how renames do: `q.weight_scale=p.weight_scale`, or empty
 };
 
 /// Relates outputs of a program to those that are their scales, zero points and the like, by the

@@ -35,12 +35,15 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& made, index_t extent);
 
 /// Gives each output that is interleaved in several blocks, and that `target` does not cut along
-/// that axis, its tensors one after the other, as its macro does for one block. Without a target,
-/// all outputs are whole.
+/// that axis, its tensors one after the other, as its macro does for one block; its scales follow.
+/// Without a target, all outputs are whole.
 ///
+/// \param source of the program
 /// \return what to say of it; empty without such an output
-/// \throws error with errc::bad_layout for one of whose tensors the extents are not known
-RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const* target);
+/// \throws error with errc::bad_layout for one of whose tensors the extents are not known, or whose
+///         scales are for elements of several of them
+RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& source,
+                                            layout const* target);
 
 /// The first of the fused outputs that `target` does not cut into the parts that it was made for,
 /// one a rank, with the statement that makes it what the layout needs; nothing where there is none.

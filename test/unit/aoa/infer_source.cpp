@@ -104,4 +104,18 @@ BOOST_AUTO_TEST_CASE(what_is_added_has_no_source_and_what_is_not_touched_is_its_
         (found.tensors == catalog({tensor("a", {2}), tensor("o", {4}), tensor("o.w_0", {4})})));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_removed_has_to_be_known) {
+    catalog const target({tensor("b", {2})});
+    char const* const text = "a -> b\nh -> _";
+    inference const refused = inferred(text, target);
+    BOOST_TEST((refused.first_error == errc::not_invertible));
+    BOOST_TEST(refused.findings.at(0).key == "h");
+    known_tensor like{tensor("h", {3})};
+    like.is_wanted = false;
+    inference const known = inferred(text, target, {like});
+    BOOST_TEST((known.tensors == catalog({tensor("a", {2}), tensor("h", {3})})));
+    inference const wanted = inferred(text, target, {{tensor("a", {2})}}); // and no `h`
+    BOOST_TEST((wanted.tensors == catalog({tensor("a", {2})})));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -275,6 +275,8 @@ private:
             (state.is_found && is_named(value, state)))
             return;
         std::string const key = new_key(parameter, state);
+        if (is_made(key)) // a statement says what it is
+            return;
         if (!has)
             fail_without_state(in_.source, value, state, key);
         if (states_.try_emplace(key, state_of_parameter{parameter, &state}).second)
@@ -350,9 +352,8 @@ private:
         if (bound && bound->value != binding::none && bound->uses == 0)
             return in_.result.map.define(key, real(key, in_.names.value(bound->value)));
         auto const state = states_.find(key);
-        binding const* const parameter = state != states_.end() && !is_made(key)
-                                             ? in_.names.find(state->second.parameter)
-                                             : nullptr;
+        binding const* const parameter =
+            state != states_.end() ? in_.names.find(state->second.parameter) : nullptr;
         if (!parameter)
             return in_.result.map.define(key, in_.result.map.source(in_.source.find(key)));
         in_.result.map.define(key, state_of(in_.source, in_.names.value(parameter->value),

@@ -156,9 +156,7 @@ private:
     void refuse_open(std::uint32_t version) {
         open_facts const& facts = facts_[version];
         statement const* const by = lost_by_[version];
-        bool const has_target =
-            std::ranges::any_of(known_, [](auto const& known) { return known.second->is_wanted; });
-        if (!by || facts.like == source_names::none || has_target)
+        if (!by || facts.like == source_names::none || has_target())
             return; // nothing asks for it, or an error has been reported
         bool const is_cast = facts.shape.has_value();
         std::string const key(code_.text(versions_.called(version)));
@@ -191,14 +189,47 @@ private:
         return text ? words(", or write  src_dtype=\"...\", dst_dtype=\"", *text, "\"") : "";
     }
 
+    /// Whether all tensors that are to be made are known.
+    bool has_target() const {
+        return std::ranges::any_of(known_,
+                                   [](auto const& known) { return known.second->is_wanted; });
+    }
+
+    /// The statement that removes a tensor of the source, or `none`.
+    std::uint32_t removed_by(std::string_view key) const {
+        auto const id = code_.find(key);
+        return id ? versions_.removed_by(*id) : none;
+    }
+
+    /// Whether a tensor that is known is one of the source: without a target, what is removed is.
     bool is_wanted(std::string_view key) const {
         auto const known = known_.find(key);
-        return known != known_.end() && known->second->is_wanted;
+        return known != known_.end() &&
+               (known->second->is_wanted || (!has_target() && removed_by(key) != none));
+    }
+
+    /// Refuses what statements remove, and nothing else tells of. A target without such a tensor
+    /// does not ask for it.
+    void refuse_removed() {
+        for (statement const& one : code_.statements()) {
+            std::string const key(is_removal(code_, one) ? code_.text(code_.left(one)[0]) : "");
+            if (key.empty() || has_target() || known_.contains(key) ||
+                made_.find(key) != source_names::none)
+                continue;
+            fail_at(one, {errc::not_invertible,
+                          words("'", key,
+                                "' cannot be recovered: this statement removes it (option "
+                                "allow_removed), and its shape and data type are unknown; a target "
+                                "that names it says them, or tensors like those that the program "
+                                "read (option like)"),
+                          code_.left(one)[0].where, key});
+        }
     }
 
     void collect() {
+        refuse_removed();
         for (auto const& [key, known] : known_)
-            if (known->is_wanted)
+            if (is_wanted(key))
                 add_known(*known);
         for (std::uint32_t id = 0; id < code_.text_count(); ++id)
             if (std::uint32_t const version = versions_.source(id);
@@ -264,7 +295,8 @@ private:
     }
 
     /// How many blocks there are along each axis; the shape itself where there are none.
-    static index_vector blocks_of(index_vector shape, index_vector const& block) {
+    static index_vector blocks_of(index_vector shape, index_vector const& said) {
+        index_vector const block = said.empty() ? index_vector() : block_in(shape.size(), said);
         for (std::size_t axis = 0; axis < std::min(shape.size(), block.size()); ++axis)
             shape[axis] = shape[axis] / block[axis] + (shape[axis] % block[axis] != 0);
         return shape;

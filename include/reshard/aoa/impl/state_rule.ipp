@@ -13,7 +13,8 @@
 namespace reshard::aoa::detail {
 
 RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
-                               index_vector const& block) {
+                               index_vector const& said) {
+    index_vector const block = block_in(tensor.shape.size(), said);
     if (block.size() != tensor.shape.size())
         fail(errc::shape_mismatch, "'", tensor.key, "' has ", counted(tensor.shape.size(), "axis"),
              ", shape ", tensor.shape, ", and a block ", block, " has ", block.size());
@@ -71,7 +72,9 @@ inline expression scales_of(source_names const& source, expression const& tensor
     try {
         return block_scales(tensor, {state.block}, dtype, [&](key_id from) {
             key_id const id = state_source(source, from, state, key);
-            return scale_source{id, source.entry(id).dtype, source.entry(from).shape, {}};
+            catalog_entry const& of = source.entry(from);
+            return scale_source{
+                id, source.entry(id).dtype, of.shape, {block_in(of.shape.size(), state.block)}};
         });
     } catch (error const& problem) {
         fail(problem.code(), "'", key, "' cannot follow: ", problem.what());

@@ -245,7 +245,7 @@ private:
                         found_scales const& scaled, bool is_whole) {
         std::string const &tensor = key_of(scaled.tensor), &scales = key_of(scaled.scales);
         auto const& made = outputs_of(number_of(scaled.scales));
-        std::string text = words("'", output.key, "' has elements of '", tensor, "', and ");
+        std::string text = words("'", output.key, "' has elements of '", tensor, "', and "), by;
         if (made.empty())
             text += "no output has '" + scales + "', without which they mean nothing";
         else
@@ -253,13 +253,17 @@ private:
                           made.front()->key == scales ? "keeps its name"
                                                       : "becomes '" + made.front()->key + "'");
         bool const is_error = !rule.is_aside || is_whole;
-        text += output.key == tensor ? std::string("; keep both, or remove both")
-                : is_error           ? advice(output.key, rule, tensor, scales)
-                           : "; it holds for that tensor alone: give one for '" + output.key +
-                                 "', or remove it";
+        if (output.key == tensor)
+            text += "; keep both, or remove both";
+        else if (is_error)
+            by = advice(output.key, rule, tensor, scales);
+        else
+            text +=
+                "; it holds for that tensor alone: give one for '" + output.key + "', or remove it";
+        auto const own = with_ending(output.key, rule.tensor, rule.scales);
         findings_.push_back({is_error ? severity::error : severity::warning,
                              made.empty() ? errc::unknown_key : errc::bad_layout, output.key,
-                             std::move(text)});
+                             std::move(text), std::move(by), own ? scales + '=' + *own : ""});
     }
 
     /// Refuses a cast of scales that are packed, or exponents.
@@ -380,7 +384,7 @@ RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout co
 RESHARD_DECL void check_scales(mapping& program, layout const& source, bool needs_all) {
     for (scale_finding const& one : carry_scales(program, source))
         if (one.level == severity::error && (needs_all || one.code != errc::unknown_key))
-            fail(one.code, one.message);
+            fail(one.code, one.message, one.statement);
 }
 
 } // namespace reshard::detail

@@ -6,6 +6,7 @@
 #include <reshard/expr/fused_outputs.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/concat.hpp>
 #include <reshard/expr/split.hpp>
 
@@ -149,8 +150,36 @@ inline fused_tensors whole_outputs(mapping const& program, layout const* target)
     return found;
 }
 
-RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const* target) {
+/// Gives the scales of an output the order that its elements have got: of the tensors of `sizes`.
+inline void deinterleave_scales(mapping& program, relation const& of, fused_tensor const& made,
+                                std::vector<index_t> const& sizes) {
+    mapping_output const* const scales = program.find(of.companion);
+    auto const axis = static_cast<std::size_t>(made.axis);
+    if (!scales || program.fused().contains(of.companion) || axis >= scales->value.ndim() ||
+        scales->value.shape[axis] < 2)
+        return;
+    auto const own = member_sizes(made, scales->value.shape[axis]);
+    index_t const block = axis < of.block.size() ? of.block[axis] : 1;
+    bool const is_between = block > 0 && std::ranges::all_of(sizes, [&](index_t size) {
+                                return size / made.blocks % block == 0;
+                            });
+    if (own.empty() || !is_between)
+        fail(errc::bad_layout, fused_text_of(of.key, program.find(of.key)->value.shape, made),
+             ", and the target has it whole, but its scales '", of.companion, "', shape ",
+             scales->value.shape,
+             ", are for elements of several parts; give a layout that cuts "
+             "both into ",
+             made.blocks, ", or write them as they are (cut_fused)");
+    program.define(of.companion, deinterleaved(scales->value, axis, made.blocks, own));
+}
+
+RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& source,
+                                            layout const* target) {
     fused_tensors const all = whole_outputs(program, target);
+    if (all.empty())
+        return {};
+    mapping related = program; // to scales; what is wrong with them is found later
+    carry_scales(related, source);
     for (auto const& [key, made] : all) {
         auto const axis = static_cast<std::size_t>(made.axis);
         expression const& fused = program.find(key)->value;
@@ -161,11 +190,12 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const* targ
                 ", and the target has it whole, but the note about it (", made.macro,
                 ") does not say of which extents its tensors are; give a layout that cuts it into ",
                 made.blocks, ", or write it as it is (cut_fused)");
-        program.define(key, deinterleaved(fused, axis, made.blocks, sizes));
+        for (relation const& one : related.relations())
+            if (one.what == relation::kind::scale && one.key == key)
+                deinterleave_scales(program, one, made, sizes);
+        program.define(key, deinterleaved(program.find(key)->value, axis, made.blocks, sizes));
         program.fuse(key, {made.axis, 1, made.macro});
     }
-    if (all.empty())
-        return {};
     auto const& [key, made] = *all.begin();
     std::string const others =
         all.size() > 1 ? " (and " + counted(all.size() - 1, "more key") + " so)" : "";

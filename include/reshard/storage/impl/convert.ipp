@@ -169,10 +169,10 @@ struct planned_conversion {
             check_readable(program, source.files_layout(), how.wanted ? &*how.wanted : nullptr);
         });
         carry_fused(program, source.files_layout());
-        at_path(source.metadata().path,
-                [&] { check_scales(program, source.files_layout(), true); });
         if (!how.cut_fused)
             at_path(target, [&] { plan_fused(source, how); });
+        at_path(source.metadata().path,
+                [&] { check_scales(program, source.files_layout(), true); });
         if (how.wanted)
             check_scales(program, *how.wanted);
         at_path(target, [&] { choose_files(source, how); });
@@ -195,7 +195,8 @@ struct planned_conversion {
     ///         errc::unsupported where the format has no place for them
     void plan_fused(checkpoint const& source, convert_options const& how) {
         check_torn(program, source.files_layout());
-        std::string text = deinterleave_whole(program, how.wanted ? &*how.wanted : nullptr);
+        std::string text =
+            deinterleave_whole(program, source.files_layout(), how.wanted ? &*how.wanted : nullptr);
         if (!text.empty())
             notes.push_back(std::move(text));
         if (how.wanted)
@@ -246,6 +247,7 @@ void plan_conversion(group auto const& world, checkpoint const& source,
         alike.add("options.writing", how.writing); // of which the files that are wanted come
         alike.add("options.strict", how.strict);
         alike.add("options.verify", how.verify);
+        alike.add("options.cut_fused", how.cut_fused);
         alike.add("options.carry", how.carry);
         alike.add("options.objects", how.objects);
         alike.add("options.object_names", how.object_names);

@@ -157,7 +157,7 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
     carry_fused(work.program, source.files_layout());
     if (!how.cut_fused) {
         check_torn(work.program, source.files_layout());
-        deinterleave_whole(work.program, &work.wanted);
+        deinterleave_whole(work.program, source.files_layout(), &work.wanted);
         check_fused(work.program, work.wanted);
     }
     check_needs("options.needs", how.needs, keys_of(wanted), keys_filled(work.program, wanted));

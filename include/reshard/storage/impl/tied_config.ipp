@@ -37,26 +37,15 @@ inline bool names_output_layer(alias_map const& aliases, std::string const& key)
            });
 }
 
-/// Whether an output is the tensor of the source that has its key.
-inline bool passes_through(mapping_output const& output, mapping const& program) {
-    expression const& value = output.value;
-    if (output.added || !is_source_box(value))
-        return false;
-    mapping_source const from = program.sources()[value.pieces.source(0)];
-    return from.key == output.key && from.shape == value.shape && from.dtype == value.dtype;
-}
-
-/// An output layer that the program makes a separate tensor, beside word embeddings; empty: it
-/// makes none.
-inline std::string new_output_layer(mapping const& program, alias_map const& aliases) {
+/// An output layer that is a separate tensor beside word embeddings; empty: there is none.
+inline std::string separate_output_layer(mapping const& program, alias_map const& aliases) {
     if (std::ranges::none_of(program.outputs(), [](mapping_output const& output) {
             return is_word_embedding(output.key);
         }))
         return {};
     for (mapping_output const& output : program.outputs())
         if (is_output_layer(output.key) && !aliases.contains(output.key) &&
-            !std::ranges::count(aliases | std::views::values, output.key) &&
-            !passes_through(output, program))
+            !std::ranges::count(aliases | std::views::values, output.key))
             return output.key;
     return {};
 }
@@ -129,7 +118,7 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
         return !asked.contains(one.first) &&
                (flags.empty() || !names_output_layer(all, one.second));
     });
-    std::string const own = new_output_layer(program, names.aliases);
+    std::string const own = separate_output_layer(program, names.aliases);
     if (!own.empty()) // no flag is right for both kinds
         std::erase_if(names.aliases,
                       [&](auto const& one) { return names_output_layer(all, one.second); });
