@@ -103,7 +103,15 @@ std::string text_of(comparison const& found, diff_options const& options) {
     text += text_of(found.objects, options);
     if (found.by_digests > 0)
         text += tensors(found.by_digests) + " equal by the digests saved with them\n";
-    return text + (found.equal() ? "equal" : bold("different")) + "\n";
+    comparison compared = found;
+    compared.not_compared.clear();
+    if (!found.not_compared.empty())
+        text += "not compared, since they cannot be read: " + listed(found.not_compared) + "\n";
+    return text +
+           (found.equal()      ? "equal"
+            : compared.equal() ? bold("not known to be equal")
+                               : bold("different")) +
+           "\n";
 }
 
 /// Says of how many tensors digests could not be compared, and why.
@@ -157,6 +165,7 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
                              {"first", json_of(found.first)},
                              {"only_a", json_texts(found.only_a)},
                              {"only_b", json_texts(found.only_b)},
+                             {"not_compared", json_texts(found.not_compared)},
                              {"by_digests", found.by_digests},
                              {"other_shards", found.other_shards},
                              {"no_digests", found.no_digests},

@@ -268,6 +268,35 @@ void note_seemingly_fused(job& all, layout const& held, catalog const& source,
                 std::string(fused_advice(order))));
 }
 
+/// Notes tensors of files of ranks that are written whole in the order of the ranks, though by
+/// their names each rank has a part of several tensors, and the layout file does not say so.
+void note_fused_of_ranks(job& all, layout const& held, catalog const& source,
+                         job_files const& files) {
+    if (files.reading.source_layout.empty() || files.cut_fused)
+        return;
+    std::vector<std::string> keys;
+    model_facts const model = facts_beside(files.source);
+    for (catalog_entry const& made : catalog_of(all.map())) {
+        catalog_entry const* const from = source_of(all.map(), made, source);
+        catalog_entry const* const wanted = all.wanted ? all.wanted->find(made.key) : nullptr;
+        if (!from || held.fused.contains(from->key))
+            continue;
+        for (std::size_t axis = 0; axis < from->parts.size(); ++axis)
+            if (from->parts[axis] > 1 && (!wanted || wanted->parts[axis] == 1))
+                if (auto const cut = find_fused_cut(*from, {axis}, model);
+                    cut && cut->order != fused_order::by_head)
+                    keys.push_back("'" + from->key + "'");
+    }
+    if (!keys.empty())
+        all.notes.push_back(unplaced(
+            aoa::severity::note, "layout", {},
+            "by its name " + keys.front() +
+                (keys.size() > 1 ? " (and " + counted(keys.size() - 1, "more key") + " so)" : "") +
+                " may have several tensors, such as gate and up, of which each rank has a part, "
+                "and it is written whole in the order of the ranks; if so, say it in its rule of " +
+                files.reading.source_layout + ", as \"fused\": [1, 1]"));
+}
+
 /// Adds a fault of fused tensors: an error, or a note where the options allow it.
 void add_fused_fault(job& all, std::string const& fault, std::string const& allowed_by,
                      job_files const& files) {
@@ -386,6 +415,7 @@ void check_fused(job& all, layout const& held, catalog const& source, job_files 
     check_fused_sources(all, held, files);
     if (!files.cut_fused) {
         note_seemingly_fused(all, held, source, files);
+        note_fused_of_ranks(all, held, source, files);
         warn_fused_by_axes(all, files);
     }
     deinterleave_whole(all, held, files);
@@ -573,6 +603,7 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
         refuse_unmade(all, files);
     if (all.expanded.is_complete && !all.first_error()) {
         check_fused_sources(all, source, files);
+        note_fused_of_ranks(all, source, from, files);
         deinterleave_whole(all, source, files);
         check_scale_sources(all, source, files);
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace tool {
 
@@ -24,6 +25,44 @@ std::string parts_text(index_vector const& parts) {
             text += (text.empty() ? "" : ", ") + std::to_string(parts[axis]) + " along axis " +
                     std::to_string(axis);
     return text.empty() ? "whole" : text;
+}
+
+/// `only [22, 32]` for a tensor of which not all elements are there; nothing for any other.
+std::string rest_text(layout const& held, tensor_layout const& tensor) {
+    detail::tensor_shards const all = held.shards_of(tensor);
+    index_t const wanted = element_count(held.shape_of(tensor));
+    index_t there = 0;
+    for (std::size_t i = 0; i < all.size() && there < wanted; ++i)
+        there += all.elements(i);
+    if (there >= wanted)
+        return {};
+    return "only " + (all.size() == 1 && !all.flat(0)
+                          ? to_string(all.region(0).shape)
+                          : grouped(there) + " of " + grouped(wanted) + " elements");
+}
+
+/// \param rests what to say of tensors in place of their parts, by key
+std::string tensor_table(catalog const& entries, bool all,
+                         std::map<std::string, std::string> const& rests) {
+    using kind = std::tuple<std::string, std::string, std::string, std::string>;
+    std::vector<std::pair<kind, std::size_t>> kinds;
+    std::map<kind, std::size_t> places;
+    for (catalog_entry const& tensor : entries) {
+        auto const rest = rests.find(tensor.key);
+        kind const one{all ? tensor.key : without_numbers(tensor.key), code(tensor.dtype),
+                       to_string(tensor.shape),
+                       rest == rests.end() ? parts_text(tensor.parts) : rest->second};
+        auto const [place, is_new] = places.emplace(one, kinds.size());
+        if (is_new)
+            kinds.emplace_back(one, 0);
+        ++kinds[place->second].second;
+    }
+    std::vector<std::vector<std::string>> rows{{"tensor", "count", "type", "shape", "parts"}};
+    for (auto const& [one, count] : kinds) {
+        auto const& [key, dtype, shape, parts] = one;
+        rows.push_back({key, std::to_string(count), dtype, shape, parts});
+    }
+    return table(rows);
 }
 
 } // namespace
@@ -89,27 +128,15 @@ std::string holder_table(layout const& held, std::vector<std::string> const& nam
 }
 
 std::string tensor_table(layout const& held, bool all) {
-    return tensor_table(catalog_of(held), all);
+    std::map<std::string, std::string> rests;
+    for (tensor_layout const& tensor : held.tensors)
+        if (std::string text = rest_text(held, tensor); !text.empty())
+            rests.emplace(tensor.key, std::move(text));
+    return tensor_table(catalog_of(held), all, rests);
 }
 
 std::string tensor_table(catalog const& entries, bool all) {
-    using kind = std::tuple<std::string, std::string, std::string, std::string>;
-    std::vector<std::pair<kind, std::size_t>> kinds;
-    std::map<kind, std::size_t> places;
-    for (catalog_entry const& tensor : entries) {
-        kind const one{all ? tensor.key : without_numbers(tensor.key), code(tensor.dtype),
-                       to_string(tensor.shape), parts_text(tensor.parts)};
-        auto const [place, is_new] = places.emplace(one, kinds.size());
-        if (is_new)
-            kinds.emplace_back(one, 0);
-        ++kinds[place->second].second;
-    }
-    std::vector<std::vector<std::string>> rows{{"tensor", "count", "type", "shape", "parts"}};
-    for (auto const& [one, count] : kinds) {
-        auto const& [key, dtype, shape, parts] = one;
-        rows.push_back({key, std::to_string(count), dtype, shape, parts});
-    }
-    return table(rows);
+    return tensor_table(entries, all, {});
 }
 
 } // namespace tool

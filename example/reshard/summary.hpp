@@ -23,7 +23,7 @@ std::string table(std::vector<std::vector<std::string>> const& rows);
 std::string holder_table(reshard::layout const& held, std::vector<std::string> const& names);
 
 /// What there is: a line for all tensors that differ only in the numbers in their keys, or a line
-/// each.
+/// each. Of a layout it also says which tensors are not whole.
 std::string tensor_table(reshard::layout const& held, bool all);
 std::string tensor_table(reshard::catalog const& entries, bool all);
 

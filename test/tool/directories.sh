@@ -194,6 +194,12 @@ cp first.gguf gguf/model-00001-of-00002.gguf
 cp "$formats/gguf/types.gguf" gguf
 refuses 3 "^gguf: model-00001-of-00002.gguf and types.gguf are models of their own, by their names; give the one that is wanted$" inspect gguf
 equal gguf/model-00001-of-00002.gguf "$formats/gguf/split"
+mkdir numbers
+for part in "1 of 0" "5 of 3" "0 of 2"; do
+    name=numbers/m-0000${part% of *}-of-0000${part#* of }.gguf
+    cp "$formats/gguf/types.gguf" "$name"
+    refuses 3 "^$name: by its name it is part $part, and parts are numbered from 1 to their count" inspect "$name"
+done
 
 # DTensors of ranks say themselves which parts they are; all files make the whole, and none is missed.
 ranks=$formats/torch_ranks
@@ -217,10 +223,50 @@ buffer = bytes.fromhex("0000003f0000803f00000040")
 assert data.count(buffer) == 1
 open(sys.argv[1], "wb").write(data.replace(buffer, buffer[:8] + b"\1\0\0\x40"))
 PYTHON
-refuses 3 "some/${file}_0.pt and some/${file}_2.pt: both have 'buffer', and differ first in element \[2\] of shape \[3\]; it is no DTensor" convert some out/x
+refuses 3 "some/${file}_0.pt and some/${file}_2.pt: both have 'buffer', and differ first in element \[2\] of shape \[3\]; the files of all ranks should have the same there" convert some out/x
 succeeds 1 convert some without_buffer --without buffer --no-objects
 rm "some/${file}_3.pt"
 refuses 3 "^some: tensor '0.bias' is a DTensor .*, of which 3 parts are in 3 files; that of dp=1 tp=1 is \[8:10\] and is not there" convert some out/x --without buffer
 succeeds 1 convert some enough --only 1.bias --no-objects
+# A part that some rank cannot read makes its tensor one that is not read, and copies of DTensors are compared.
+for change in quantised:0,1,2,3 quantised:2 partial:0,1,2,3 partial:1 copy:1; do
+    python3 - "$ranks/fsdp_tp/$file" "$change" <<'PYTHON'
+import os, struct, sys, zipfile
+
+stem, change = sys.argv[1:]
+kind, changed = change.split(":")
+os.makedirs(change)
+copy = struct.pack("<3f", 0, 1, 2)
+for rank in range(4):
+    with zipfile.ZipFile(f"{stem}_{rank}.pt") as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    name = next(name for name in members if name.endswith("data.pkl"))
+    data = members[name]
+    if str(rank) in changed.split(","):
+        if kind == "quantised":
+            place = data.index(b"h\x15", data.index(b"buffer"))
+            members[name] = data[:place] + b"ctorch\nQInt8Storage\n" + data[place + 2:]
+        elif kind == "partial":
+            assert data.count(b"\n_StridedShard\n") == 1
+            members[name] = data.replace(b"\n_StridedShard\n", b"\nPartial\n")
+        else:
+            last = [name for name, data in members.items() if data == copy][-1]
+            members[last] = struct.pack("<3f", 0, 1, 9)
+    with zipfile.ZipFile(f"{change}/{os.path.basename(stem)}_{rank}.pt", "w") as new:
+        for name, data in members.items():
+            new.writestr(name, data)
+PYTHON
+done
+for change in quantised:0,1,2,3 quantised:2 partial:0,1,2,3 partial:1; do
+    unread=$([ "${change%:*}" = partial ] && echo '0.*' || echo buffer)
+    succeeds 1 inspect $change
+    warns "^warning: $change: '${unread/\*/bias}'.* cannot be read, and only what wants (it|them) is refused"
+    refuses 3 "'${unread/\*/bias}' cannot be read" convert $change out/x --only "${unread/\*/bias}"
+    rm -rf rest whole_rest
+    succeeds 1 convert $change rest --without "$unread" --no-objects
+    succeeds 1 convert "$ranks/whole.pt" whole_rest --without "$unread" --no-objects
+    equal rest whole_rest
+done
+refuses 3 "^copy:1/${file}_0.pt and copy:1/${file}_1.pt: both have '1.bias', and differ first in element \[2\] of shape \[3\]" convert copy:1 out/x
 
 conclude

@@ -250,6 +250,22 @@ cut npy/float32.npy 151 "float32 .2, 3. has 24 bytes, and 23 are there; was it c
 cut paddle/paddle-3.3/model.pdparams 40 "ends early: 22 bytes are wanted from byte 27 on, and 13 are there; was it cut short[?]"
 cut gguf/types.gguf 40 "ends early: 20 bytes are wanted from byte 32 on, and 8 are there; was it cut short[?]"
 cut gguf/types.gguf 640 "tensor 'blk.0.float32': 60 bytes from 0 of the data on, which begin at 640, exceed the file of 640; was it cut short[?]"
+# What follows a tensor of an unknown type is in the file, too.
+python3 - <<'PYTHON'
+import struct
+
+def text(value):
+    return struct.pack("<Q", len(value)) + value
+
+for name, place in ("follows", 32), ("behind", 1 << 40), ("wraps", (1 << 64) - 32), ("between", 36):
+    head = b"GGUF" + struct.pack("<IQQ", 3, 2, 0)
+    head += text(b"unknown") + struct.pack("<IQIQ", 1, 4, 99, 0) + text(b"w") + struct.pack("<IQIQ", 1, 2, 0, place)
+    open(name + ".gguf", "wb").write(head + bytes(-len(head) % 32) + bytes(32) + struct.pack("<2f", 1, 2) + bytes(24))
+PYTHON
+succeeds 1 convert follows.gguf follows --only w --no-objects
+refuses 3 "^behind.gguf: tensor 'w': 8 bytes from 1099511627776 of the data on, .*, exceed the file" inspect behind.gguf
+refuses 3 "^wraps.gguf: tensor 'w': 8 bytes from 18446744073709551584 of the data on, .*, exceed the file" inspect wraps.gguf
+refuses 3 "^between.gguf: tensor 'w': begins at byte 36 of the data, and the tensors before it end at 64" inspect between.gguf
 cp -r "$formats/dcp/torch-2.15/dtensor" short
 head -c 100 "$formats/dcp/torch-2.15/dtensor/__1_0.distcp" >short/__1_0.distcp
 refuses 3 "__1_0.distcp: .* and the file has 100; was it cut short" convert short out/short
@@ -305,6 +321,17 @@ open(name, "wb").write(data[:place] + data[place:].replace(b"K\6K\4\x86", b"K\4K
 PYTHON
 refuses 3 "^turned/zero/0.weight/fp32.pt: the parameter has the shape \[6, 4\], and \[4, 6\] in mp_rank_00_model_states.pt; was ds_to_universal" \
     convert turned out/x
+# A weight that cannot be read is one of the tensors that are not.
+changed unread <<'PYTHON'
+name = "zero/0.weight/fp32.pt"
+data = open(name, "rb").read()
+assert data.count(b"\nFloatStorage\n") == 1
+open(name, "wb").write(data.replace(b"\nFloatStorage\n", b"\nQInt8Storage\n"))
+PYTHON
+refuses 3 "'0.weight' cannot be read" convert unread out/x
+succeeds 1 convert unread without_weight --without 0.weight
+succeeds 1 convert "$zero" without_it --without 0.weight
+succeeds 1 diff without_weight without_it --data
 # Of two tensor-parallel ranks each lists its half of the rows; rows that fill up a vocabulary are taken away.
 for rows in 3 4; do
     changed halves$rows <<PYTHON

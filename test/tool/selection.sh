@@ -344,6 +344,9 @@ def npz(name, members, method=zipfile.ZIP_STORED, other=None):
 npz("named.npz", members)
 npz("deflated.npz", members, zipfile.ZIP_DEFLATED, other="day")
 npz("plain.npz", {"w": members["w"]})
+# Texts without characters need no bytes, however many there are said to be.
+npz("empty.npz", {"w": members["w"], "many": npy("'<U0'", "(1099511627776,)", b""), "rows": npy("'<U5'", "(1099511627776, 0)", b""),
+                  "few": npy("'<U0'", "(2, 3)", b""), "none": npy("'<U5'", "(2, 0)", b""), "columns": npy("'|S5'", "(0, 1099511627776)", b"")})
 large = struct.pack("<1500000I", *(i * i % 65521 for i in range(1500000)))
 for name, method in ("large", zipfile.ZIP_STORED), ("small", zipfile.ZIP_DEFLATED):
     npz(name + ".npz", {"a": npy("'<u4'", "(1000, 1500)", large), "b": npy("'<u4'", "(1000, 1500)", large, True), "w": members["w"]}, method)
@@ -384,6 +387,10 @@ for ranks in 1 3; do
     keys "['state_dict.w']"
 done
 refuses 3 "1 warning is refused" convert lightning.ckpt out/x --strict-warnings
+succeeds 1 convert empty.npz empty --to torch_dcp
+grep -q "^warning: empty.npz: 'many' is left out: it has the shape \[1099511627776\] and no characters" errors || report "no warning of endless texts: $(cat errors)"
+succeeds 1 inspect empty --json
+expects output "sorted(d['objects'])" "['columns', 'few', 'none']"
 succeeds 1 convert lightning.ckpt selected --only 'state_dict.**' --strict-warnings
 succeeds 1 convert lightning.ckpt excluded --without '**.cfg' --strict-warnings
 succeeds 1 inspect lightning.ckpt
@@ -411,6 +418,13 @@ done
 grep -q "^warning: kinds.pt: 'quantised' is a tensor that cannot be read, and only what wants it is refused" errors || report "no warning names it"
 refuses 3 "'mine' cannot be read: .*\(--without 'mine'\)" convert kinds.pt out/x --only w --only mine
 refuses 3 "'q' cannot be read" convert kinds.pt out/x --to torch_dcp --only q
+# What was not compared is not equal.
+checks=$((checks + 1))
+on 1 "$tool" diff kinds.pt kinds.pt >output 2>errors && report "diff ends with 0, and tensors were not compared"
+grep -q "^not compared, since they cannot be read: 'mine', 'q', 'quantised', 'sparse'" output &&
+    grep -q 'not known to be equal' output || { report "diff of tensors that cannot be read" && cat output errors; }
+on 1 "$tool" diff kinds.pt kinds.pt --json >output 2>errors
+expects output "d['equal'], d['first'], d['not_compared']" "(False, None, ['mine', 'q', 'quantised', 'sparse'])"
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >cut_all.json
 refuses 3 "'sparse' cannot be read" convert kinds.pt out/x --only w --only sparse --layout cut_all.json
 on 1 "$tool" convert kinds.pt out/x 2>&1 | grep -q "^(and 3 more; reshard check shows all)$" || report "the other tensors are not counted"

@@ -190,6 +190,78 @@ described nanotron '{key}/model_{key}_pp-rank-0-of-1_tp-rank-{tp}-of-2.safetenso
     '"rules": [{"match": "**.qkv_proj.weight", "shard": {"tp": 0}}]'
 gives expected_one.safetensors nanotron nanotron
 
+# Ranks that have parts of several tensors in one, as vLLM has, give these one after the other.
+mkdir vllm_fused
+python3 - "$here/support" <<'PYTHON'
+import struct, sys
+
+sys.path.insert(0, sys.argv[1])
+import write_safetensors
+
+def write(name, tensors):
+    write_safetensors.write(name, {key: ("F32", [len(rows), 2], struct.pack(f"<{2 * len(rows)}f", *(2 * row + i for row in rows for i in (0, 1))))
+                                   for key, rows in tensors.items()})
+
+gate, up, q, k, v = [*range(4)], [*range(4, 8)], [*range(8)], [8, 9], [10, 11]
+write("vllm_whole.safetensors", {"l.gate_up_proj.weight": gate + up, "l.qkv_proj.weight": q + k + v})
+write("vllm_ranks.safetensors", {"l.gate_up_proj.weight": [0, 1, 4, 5, 2, 3, 6, 7], "l.qkv_proj.weight": [0, 1, 2, 3, 8, 10, 4, 5, 6, 7, 9, 11]})
+for r in range(2):
+    half = lambda rows: rows[len(rows) // 2 * r:len(rows) // 2 * (r + 1)]
+    write(f"vllm_fused/model-rank-{r}-part-0.safetensors", {"l.gate_up_proj.weight": half(gate) + half(up), "l.qkv_proj.weight": half(q) + half(k) + half(v)})
+PYTHON
+fused() { # NAME GATE_UP QKV
+    described "$1" 'model-rank-{tp}-part-*.safetensors' '[["tp", 2]]' "\"rules\": [{\"match\": \"**.gate_up_proj.weight\", \"shard\": {\"tp\": 0}${2-}},
+        {\"match\": \"**.qkv_proj.weight\", \"shard\": {\"tp\": 0}${3-}}]"
+}
+fused fused ', "fused": [1, 1]' ', "fused": [4, 1, 1]'
+gives vllm_whole.safetensors vllm_fused fused
+grep -q "by its name" errors && report "a note of what the rules say"
+succeeds 1 merge vllm_fused vllm_merged.safetensors --source-layout fused.json
+succeeds 1 diff vllm_whole.safetensors vllm_merged.safetensors --data
+fused sizes ', "fused": [4, 4]' ', "fused": [8, 2, 2]'
+gives vllm_whole.safetensors vllm_fused sizes
+fused unsaid
+gives vllm_ranks.safetensors vllm_fused unsaid
+rm -rf whole
+succeeds 1 convert vllm_fused whole --source-layout unsaid.json
+grep -q "^note: .*by its name 'l.gate_up_proj.weight' (and 1 more key so) may have several tensors.* say it in its rule of unsaid.json" errors ||
+    report "no note of fused names: $(cat errors)"
+# The program that repairs it.
+printf '%s\n' 'l.gate_up_proj.weight -> l.gate_up_proj.weight, fused_ffn, axis=0' \
+    'l.qkv_proj.weight -> l.qkv_proj.weight, fused_qkv_old, num_heads=8, num_key_value_groups=2, axis=0' >repair.aoa
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >two.json
+succeeds 1 convert whole cut_again --layout two.json
+succeeds 1 inspect cut_again/shard-00001-*.safetensors
+grep -Eq 'l.gate_up_proj.weight +1 +F32 +\[8, 2\] +only \[4, 2\]$' output || { report "a part is said to be whole" && cat output; }
+succeeds 1 convert cut_again repaired --program repair.aoa
+succeeds 1 diff vllm_whole.safetensors repaired --data
+gives vllm_whole.safetensors vllm_fused unsaid --program repair.aoa
+fused odd ', "fused": [2, 1]'
+refuses 3 "^odd.json: rule '\*\*.gate_up_proj.weight': fused is \[2, 1\], and axis 0 of 'l.gate_up_proj.weight' has 8 elements on 2 ranks, which do not divide so" \
+    convert vllm_fused out/x --source-layout odd.json
+for list in '[1]' '[1, 0]' '[1, 1, 1, 1, 1, 1, 1, 1, 1]'; do
+    fused short ", \"fused\": $list"
+    refuses 3 "^short.json: .*fused: the extents of 2 to 8 tensors are needed, or their ratio" inspect vllm_fused --source-layout short.json
+done
+described uncut 'model-rank-{tp}-part-*.safetensors' '[["tp", 2]]' '"rules": [{"match": "**", "fused": [1, 1]}]'
+refuses 3 "^uncut.json: .*fused: the rule cuts 0 axes of the tensor" inspect vllm_fused --source-layout uncut.json
+
+# What is left out is no name of a tensor any more, and names of directories that lead to each other end.
+mkdir tied loops
+cp "$data/formats/torch/torch-2.15/views.pt" tied/r0.pt
+cp "$data/formats/torch/torch-2.15/views.pt" tied/r1.pt
+described tied 'r{rank}.pt' '[["tp", 2]]' '"rules": [{"match": "**"}]'
+succeeds 1 inspect tied --source-layout tied.json --json
+expects output "d['tensors']['same']['alias_of']" base
+succeeds 1 inspect tied --source-layout tied.json --without same
+grep -q "same is another name" output && report "a name of what was left out"
+cp one0.safetensors loops/w.safetensors
+ln -s . loops/a
+ln -s . loops/b
+described loops '{key}.safetensors' '[["tp", 1]]' '"rules": [{"match": "**"}]'
+succeeds 1 inspect loops --source-layout loops.json --json
+expects output "list(d['tensors'])" "['w']"
+
 # A rank that is missing, one too many, one without a tensor, another shape, replicas that differ.
 spoilt() { # REPLACEMENT: the last rank's file is another one
     rm -rf spoilt

@@ -95,6 +95,9 @@ RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
 struct layout_rule {
     key_pattern match;
     std::vector<placement> placements; ///< one for each axis of the mesh
+    /// Of files of ranks: the ratio of the extents of the tensors of which each rank has a part,
+    /// one after the other; empty: there is one.
+    index_vector fused{};
 };
 
 /// Which keys stand on one coordinate of a mesh axis only.

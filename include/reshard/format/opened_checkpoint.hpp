@@ -75,6 +75,10 @@ public:
     /// `files_with_inflated` show them.
     RESHARD_DECL void show_inflated();
 
+    /// Files are of ranks: several may have a key, and a tensor that one of them cannot read is
+    /// unread.
+    void expect_parts() { expects_parts_ = true; }
+
     /// The next tensors are in that file.
     RESHARD_DECL void begin_file(std::filesystem::path const& path);
 
@@ -136,15 +140,19 @@ public:
 
 private:
     void check_new(std::string const& key);
+    void add_unread_part(std::string const& key, std::string reason);
+    void forget_unread_parts();
     void end_file();
     checkpoint_tensor& begin_tensor(std::string key, data_type dtype, index_vector const& shape);
     checkpoint_shard& add_shard(checkpoint_tensor& tensor, file_tensor const& place);
 
     std::shared_ptr<file_store const> files_;
     bool shows_inflated_ = false;
+    bool expects_parts_ = false;
     checkpoint_metadata result_;
     std::map<std::string, holder_t> keys_;      ///< and their files
     std::map<std::string, std::size_t> parted_; ///< the places of tensors that were added in parts
+    std::map<std::string, std::string> unread_parts_; ///< and why
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;
     shown_file last_;

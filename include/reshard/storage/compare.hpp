@@ -142,6 +142,8 @@ struct comparison {
     std::optional<detail::tensor_difference> first;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
+    /// Keys of both of which one or both checkpoints cannot read the tensor, sorted.
+    std::vector<std::string> not_compared;
     /// How many tensors are equal by the digests that were saved with them; they were not read.
     index_t by_digests = 0;
     /// How many were read since they are cut otherwise, ...
@@ -151,7 +153,10 @@ struct comparison {
     /// Values that are no tensors, where both formats have a place for them.
     detail::object_comparison objects = {};
 
-    bool equal() const { return !first && only_a.empty() && only_b.empty() && objects.equal(); }
+    bool equal() const {
+        return !first && only_a.empty() && only_b.empty() && not_compared.empty() &&
+               objects.equal();
+    }
 };
 
 namespace detail {
@@ -252,9 +257,8 @@ inline void add_counts(comparison& result, std::vector<std::vector<index_t>> con
 /// `size`-th tensor.
 ///
 /// Tensors of equal shards are compared by the digests that were saved with them, if both
-/// checkpoints have such: they are read where these differ, to find the first element, and all
-/// others are read. What the digests are of may have changed since (see `verify`, and
-/// `compare_options::data`).
+/// checkpoints have such, and read if these differ; all others are read. What digests are of may
+/// have changed since (see `verify`, and `compare_options::data`).
 ///
 /// \par Collective every rank of the group, with the same two checkpoints
 /// \throws error on every rank alike, about the tensors that both have: errc::not_covered or

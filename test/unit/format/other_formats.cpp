@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -125,6 +126,18 @@ std::string dict_file(std::string const& keys_and_values) {
     return "\x80\x03}(" + keys_and_values + "u.";
 }
 
+/// The files of the system, of which no directory can be listed.
+class unlisted_files : public file_store {
+public:
+    kind find(fs::path const& path) const override { return files_of_system()->find(path); }
+    std::vector<fs::path> list(fs::path const& directory) const override {
+        fail(errc::io, directory.string(), ": cannot be listed");
+    }
+    std::unique_ptr<file> open(fs::path const& path) const override {
+        return files_of_system()->open(path);
+    }
+};
+
 /// Opens a checkpoint and reads all of it.
 void read_all(fs::path const& path) { tensors_in(open_files(files_of_system(), path, {})); }
 
@@ -168,6 +181,20 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_read) {
             BOOST_TEST((opened.metadata.aliases == expected_aliases(expected)));
             BOOST_TEST((objects_in(opened) == expected_objects(expected)));
         }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_read_in_a_directory_that_cannot_be_listed) {
+    auto const files = std::make_shared<unlisted_files const>();
+    temporary_directory const directory;
+    std::vector<fs::path> paths{directory.path() / "model-rank-0-part-0.npy"};
+    fs::copy_file(fs::path(RESHARD_TEST_DATA) / "formats/npy/float32.npy", paths[0]);
+    for (fs::path const& description : descriptions())
+        if (fs::path const path = described_by(description);
+            fs::is_regular_file(path) && !is_refused(path))
+            paths.push_back(path);
+    BOOST_TEST(paths.size() > 50u);
+    for (fs::path const& path : paths)
+        BOOST_CHECK_NO_THROW(open_files(files, path, {}));
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_an_array_that_do_not_fit_it_are_refused) {

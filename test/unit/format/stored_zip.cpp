@@ -11,11 +11,14 @@
 
 #include <zlib.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(format_stored_zip)
@@ -188,10 +191,45 @@ std::string archive_of(std::string const& packed, zip_member const& one) {
     return all.text();
 }
 
+/// The files of the system, of which a reading fails.
+class failing_files : public file_store {
+public:
+    kind find(std::filesystem::path const& path) const override {
+        return files_of_system()->find(path);
+    }
+    std::vector<std::filesystem::path> list(std::filesystem::path const& path) const override {
+        return files_of_system()->list(path);
+    }
+    std::unique_ptr<file> open(std::filesystem::path const& path) const override {
+        return std::make_unique<failing_file>(files_of_system()->open(path), until_failure);
+    }
+
+    mutable int until_failure = 1 << 30;
+
+private:
+    class failing_file : public file {
+    public:
+        failing_file(std::unique_ptr<file> real, int& until_failure)
+            : real_(std::move(real)), until_failure_(until_failure) {}
+
+        identity facts() const override { return real_->facts(); }
+        void read(std::uint64_t position, std::span<std::byte> target) const override {
+            if (until_failure_-- == 0)
+                fail(errc::io, "the disk is away");
+            real_->read(position, target);
+        }
+
+    private:
+        std::unique_ptr<file> real_;
+        int& until_failure_;
+    };
+};
+
 /// A file that is such an archive, and how it is read.
 struct inflated {
-    explicit inflated(std::string const& packed, zip_member const& one)
-        : store(files_of_system()),
+    explicit inflated(std::string const& packed, zip_member const& one,
+                      std::shared_ptr<file_store const> files = files_of_system())
+        : store(std::move(files)),
           file(store.open(directory.write("z", archive_of(packed, one)))),
           where(shown_members(*file, "z").at(0).bytes.value()) {}
 
@@ -236,6 +274,20 @@ BOOST_AUTO_TEST_CASE(a_deflated_member_is_read_in_windows) {
     std::string start(3, ' ');
     all.file->read(0, std::as_writable_bytes(std::span(start)));
     BOOST_TEST(start == "PK\3"); // what is in the file is where it was
+}
+
+BOOST_AUTO_TEST_CASE(a_member_is_read_again_after_a_reading_that_failed) {
+    std::string text;
+    for (std::uint64_t i = 0; text.size() < (1u << 20); ++i)
+        text += number(i * i, 8);
+    std::string const packed = deflated(text);
+    BOOST_TEST_REQUIRE(packed.size() > (1u << 16)); // several pieces of the file
+    auto const files = std::make_shared<failing_files const>();
+    inflated const all(packed, member_of(packed, text), files);
+    BOOST_TEST(all.read(0, 10) == text.substr(0, 10));
+    files->until_failure = 2;
+    BOOST_CHECK_THROW(all.read(0, text.size()), error);
+    BOOST_TEST((all.read(10, text.size() - 10) == text.substr(10)));
 }
 
 BOOST_AUTO_TEST_CASE(a_deflated_member_that_is_not_what_is_said_is_damaged) {

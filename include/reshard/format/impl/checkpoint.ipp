@@ -232,10 +232,9 @@ inline void check_parts(opened_checkpoint const& opened) {
     if (found.format == "torch_save")
         for (checkpoint_tensor const& tensor : found.tensors)
             if (tensor.shards.size() > 1)
-                check_replicas(
-                    *opened.files, found, tensor,
-                    "; it is no DTensor, so the files of all ranks should have the same; "
-                    "leave it out (--without), or save it as a DTensor");
+                check_replicas(*opened.files, found, tensor,
+                               "; the files of all ranks should have the same there: leave it out "
+                               "(--without), or save it as a DTensor that says how it is cut");
 }
 
 RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,

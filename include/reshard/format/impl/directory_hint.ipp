@@ -241,27 +241,32 @@ inline std::string directory_hint(file_store const& files, std::filesystem::path
 
 /// That a file which was opened alone is a part of a model, by its name; nothing for any other, and
 /// for one that says which parts of tensors it has.
-inline std::string opened_part(file_store const& files, checkpoint_metadata const& found) {
+///
+/// Lists directories only for a name of a part, and never fails.
+inline std::string opened_part(file_store const& files, checkpoint_metadata const& found) try {
     if (found.files.size() != 1 || found.format == "sharded_safetensors" ||
         files.find(found.path) != file_store::kind::file)
         return {};
+    auto const parts_of = [&](std::filesystem::path const& one) {
+        return part_of(one) ? parts_with(one, files.list(in_directory(one).parent_path())).size()
+                            : 0;
+    };
     std::filesystem::path const around = in_directory(found.path).parent_path();
-    std::filesystem::path part = found.path;
-    if (parts_with(part, files.list(around)).empty()) {
-        part = around; // mp_rank_00/model_optim_rng.pt
-        if (parts_with(part, files.list(in_directory(part).parent_path())).size() < 2)
-            return {};
-    }
+    bool const is_part = parts_of(found.path) > 0;
+    if (!is_part && parts_of(around) < 2) // mp_rank_00/model_optim_rng.pt
+        return {};
     auto const seen = see_format_of_directory(files, around);
     bool const has_whole = seen && seen->format != "sharded_safetensors";
     return found.path.string() +
            ": by its name this is one of several parts of a model, and the other parts are not "
            "read; " +
            (has_whole ? "give the directory, " + around.string() + ", which has " + seen->mark
-            : part_of(part)->is_of_ranks
+            : part_of(is_part ? found.path : around)->is_of_ranks
                 ? "files of ranks that do not say which parts of the tensors they have are read "
                   "with --source-layout FILE, which says it"
                 : "give the directory, with the index that lists all parts");
+} catch (error const&) {
+    return {}; // a directory that cannot be listed is no reason not to read the file
 }
 
 /// `0` of `3_0.safetensors`, as PaddlePaddle names a file of rank 3; nothing for any other name.

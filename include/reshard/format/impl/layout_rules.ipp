@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -73,17 +74,35 @@ inline placement placement_from(json_cursor const& place) {
     return shard{axis, rule == "even" ? split_rule::even : split_rule::ceil};
 }
 
+/// Reads `[4, 1, 1]`, of a rule that cuts one axis.
+inline index_vector fused_from(json_cursor const& place, layout_rule const& rule) {
+    constexpr index_t most = index_t{1} << 40;
+    std::vector<index_t> const ratio = counts_from(place);
+    if (ratio.size() < 2 || ratio.size() > max_ndim ||
+        !std::ranges::all_of(ratio, [](index_t one) { return one > 0 && one <= most; }))
+        place.refuse(words("the extents of 2 to ", max_ndim,
+                           " tensors are needed, or their ratio, as [4, 1, 1]"));
+    std::set<std::size_t> axes;
+    for (placement const& cut : rule.placements)
+        if (cut.cuts())
+            axes.insert(cut.axis);
+    if (axes.size() != 1)
+        place.refuse(words("the rule cuts ", counted(axes.size(), "axis"),
+                           " of the tensor; parts of several tensors are for a cut along one"));
+    return {ratio.begin(), ratio.end()};
+}
+
 inline layout_rule rule_from(json_cursor const& place, mesh const& ranks) {
-    place.check_names({"match", "shard"});
+    place.check_names({"match", "shard", "fused"});
     layout_rule rule{key_pattern(place.at("match").text()), std::vector<placement>(ranks.ndim())};
-    auto const cuts = place.find("shard");
-    if (!cuts)
-        return rule;
-    for (auto const& [name, cut] : cuts->members()) {
-        std::size_t const axis =
-            checked_at(cut, [&, &mesh_name = name] { return ranks.axis(mesh_name); });
-        rule.placements[axis] = placement_from(cut);
-    }
+    if (auto const cuts = place.find("shard"))
+        for (auto const& [name, cut] : cuts->members()) {
+            std::size_t const axis =
+                checked_at(cut, [&, &mesh_name = name] { return ranks.axis(mesh_name); });
+            rule.placements[axis] = placement_from(cut);
+        }
+    if (auto const fused = place.find("fused"))
+        rule.fused = fused_from(*fused, rule);
     return rule;
 }
 

@@ -193,6 +193,8 @@ RESHARD_DECL void whole_tensors::add(std::string key, index_vector const& shape,
 
 RESHARD_DECL void whole_tensors::add_part(std::string const& key, index_vector const& shape,
                                           box const& region, file_tensor const& tensor) {
+    if (unread_parts_.contains(key))
+        return;
     auto const known = parted_.find(key);
     if (known == parted_.end()) {
         parted_.emplace(key, result_.tensors.size());
@@ -216,7 +218,28 @@ RESHARD_DECL std::string text_behind(std::string_view text, std::string_view wha
 
 RESHARD_DECL void whole_tensors::add_unread(std::string key, index_vector const& shape,
                                             std::string reason) {
+    if (expects_parts_)
+        return add_unread_part(key, std::move(reason));
     begin_tensor(std::move(key), data_type::u8, shape).unread = std::move(reason);
+}
+
+RESHARD_DECL void whole_tensors::add_unread_part(std::string const& key, std::string reason) {
+    if (!parted_.contains(key) && !unread_parts_.contains(key))
+        check_new(key);
+    unread_parts_.emplace(key, std::move(reason));
+}
+
+/// Has a tensor of which some file has an unread part as an unread one.
+RESHARD_DECL void whole_tensors::forget_unread_parts() {
+    std::erase_if(result_.tensors, [&](checkpoint_tensor const& tensor) {
+        return unread_parts_.contains(tensor.key);
+    });
+    for (auto& [key, reason] : unread_parts_) {
+        checkpoint_tensor& added = result_.tensors.emplace_back();
+        added.key = key;
+        added.dtype = data_type::u8;
+        added.unread = std::move(reason);
+    }
 }
 
 RESHARD_DECL void whole_tensors::add_alias(std::string alias, std::string const& key) {
@@ -241,6 +264,7 @@ RESHARD_DECL void whole_tensors::add_opaque(std::string key, std::string reason,
 
 RESHARD_DECL opened_checkpoint whole_tensors::take() {
     end_file();
+    forget_unread_parts();
     sort_by_key(result_.tensors);
     add_aliases(result_, aliases_);
     return {std::move(result_),

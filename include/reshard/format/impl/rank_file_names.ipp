@@ -213,19 +213,49 @@ struct rank_file {
     std::string key; ///< of its one tensor; empty: tensors have the keys in the file
 };
 
-/// The names of files in a directory and in those below it, from the first one on.
-inline void list_below(file_store const& files, std::filesystem::path const& directory,
-                       std::string const& prefix, std::size_t depth,
-                       std::vector<std::string>& names) {
-    for (std::filesystem::path const& path : files.list(directory)) {
-        std::string const name = prefix + path.filename().string();
-        auto const kind = files.find(path);
-        if (kind == file_store::kind::file)
-            names.push_back(name);
-        else if (kind == file_store::kind::directory && depth > 0)
-            list_below(files, path, name + "/", depth - 1, names);
+/// Lists the files in a directory and in those below it.
+class file_lister {
+public:
+    file_lister(file_store const& files, std::size_t depth) : files_(files), depth_(depth) {}
+
+    /// The names of the files, from the directory on. A link to a directory that has it is not
+    /// followed.
+    ///
+    /// \throws error with errc::limit_exceeded for links that make endless names of a few files
+    std::vector<std::string> list(std::filesystem::path const& directory) {
+        add(directory, {});
+        return std::move(names_);
     }
-}
+
+private:
+    static constexpr std::size_t most_directories = 1 << 16;
+
+    void add(std::filesystem::path const& directory, std::string const& prefix) {
+        std::error_code ignored; // then it is no directory of the system, and has no links
+        auto real = std::filesystem::weakly_canonical(directory, ignored);
+        if (std::ranges::find(above_, real) != above_.end())
+            return;
+        if (++directories_ > most_directories)
+            fail(errc::limit_exceeded, directory.string(), ": more than ", most_directories,
+                 " directories are listed; are there links that lead to each other?");
+        above_.push_back(std::move(real));
+        for (std::filesystem::path const& path : files_.list(directory)) {
+            std::string const name = prefix + path.filename().string();
+            auto const kind = files_.find(path);
+            if (kind == file_store::kind::file)
+                names_.push_back(name);
+            else if (kind == file_store::kind::directory && above_.size() <= depth_)
+                add(path, name + "/");
+        }
+        above_.pop_back();
+    }
+
+    file_store const& files_;
+    std::size_t depth_;
+    std::size_t directories_ = 0;
+    std::vector<std::filesystem::path> above_; ///< what is listed now, without links
+    std::vector<std::string> names_;
+};
 
 /// The files of ranks in a directory: of each rank of the mesh, and of no other.
 class rank_directory {
@@ -240,8 +270,7 @@ public:
             fail(files.find(path_) == file_store::kind::nothing ? errc::missing_file : errc::usage,
                  path_.string(), ": ", description_.rules.file,
                  " describes files in a directory, and this is none; give the directory");
-        std::vector<std::string> names;
-        list_below(files, path_, "", pattern_.depth(), names);
+        std::vector<std::string> const names = file_lister(files, pattern_.depth()).list(path_);
         std::vector<rank_file> found;
         for (std::string const& name : names)
             if (auto const match = pattern_.match(name))

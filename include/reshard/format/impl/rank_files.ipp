@@ -70,13 +70,13 @@ public:
         for (auto& [key, tensor] : unread_)
             result_.tensors.push_back(std::move(tensor));
         sort_by_key(result_.tensors);
+        for (auto const& [alias, files] : aliases_)
+            if (files == tensors_[alias.first].size() && files == tensors_[alias.second].size())
+                result_.aliases.insert(alias);
         opened_checkpoint opened{std::move(result_), store(), reader()};
         select_keys(opened, options.only, options.without);
         place_all(opened.metadata);
         warn_of_objects(opened.metadata);
-        for (auto const& [alias, files] : aliases_)
-            if (files == tensors_[alias.first].size() && files == tensors_[alias.second].size())
-                opened.metadata.aliases.insert(alias);
         return opened;
     }
 
@@ -218,6 +218,8 @@ private:
         for (checkpoint_tensor& tensor : opened.tensors) {
             if (unread_.contains(tensor.key))
                 continue;
+            if (auto const fused = placer.fused_of(*row))
+                opened.fused.emplace(tensor.key, *fused);
             tensor = placer.placed(tensors_.at(tensor.key), *row++);
             check_replicas(*store(), opened, tensor, advice_for(tensor.key));
         }

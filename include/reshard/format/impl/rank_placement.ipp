@@ -128,6 +128,38 @@ public:
         return result;
     }
 
+    /// How a tensor is interleaved, of which the rule says that ranks have parts of several ones.
+    ///
+    /// \throws error with errc::bad_layout for extents that do not divide so
+    std::optional<fused_tensor> fused_of(layout_row const& row) const {
+        auto const* const rule = rules_.rule_of(row.key);
+        if (!rule || rule->fused.empty())
+            return std::nullopt;
+        index_t axis = 0, blocks = 1, sum = 0;
+        for (std::size_t i = 0; i < rule->placements.size(); ++i)
+            if (rule->placements[i].cuts()) {
+                axis = static_cast<index_t>(rule->placements[i].axis);
+                blocks *= rules_.ranks.all_axes[i].extent;
+            }
+        for (index_t const one : rule->fused)
+            sum += one;
+        index_t const extent = row.shape[static_cast<std::size_t>(axis)];
+        index_vector sizes;
+        for (index_t const one : rule->fused)
+            sizes.push_back(extent / sum * one);
+        bool const is_even =
+            extent % sum == 0 &&
+            std::ranges::all_of(sizes, [&](index_t size) { return size % blocks == 0; }) &&
+            has_equal_blocks(row, static_cast<std::size_t>(axis), extent / blocks);
+        if (!is_even)
+            fail(errc::bad_layout, rules_.file, ": rule '", rule->match.text(), "': fused is ",
+                 rule->fused, ", and axis ", axis, " of '", row.key, "' has ", extent,
+                 " elements on ", blocks,
+                 " ranks, which do not divide so; mend fused, or leave it "
+                 "out");
+        return fused_tensor{axis, blocks, words("fused, sizes=\"", sizes, "\", axis=", axis)};
+    }
+
     [[noreturn]] void refuse(rank_tensor const& tensor, std::string const& text) const {
         fail(errc::corrupt_file, path_of(tensor), " (rank ", tensor.rank, "): '", tensor.local.key,
              "': ", text);
@@ -138,6 +170,13 @@ public:
     }
 
 private:
+    static bool has_equal_blocks(layout_row const& row, std::size_t axis, index_t extent) {
+        for (std::size_t i = 0; i < row.shards.size(); ++i)
+            if (row.shards.region(i).shape[axis] != extent)
+                return false;
+        return true;
+    }
+
     static std::set<holder_t> ranks_of(rank_tensors const& tensors) {
         std::set<holder_t> ranks;
         for (rank_tensor const& tensor : tensors)

@@ -189,7 +189,7 @@ RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, compari
         else if (a_ended || b.tensors[j].key < a.tensors[i].key)
             result.only_b.push_back(b.tensors[j++].key);
         else if (a.unread.contains(a.tensors[i].key) || b.unread.contains(b.tensors[j].key))
-            ++i, ++j; // said when it was opened
+            result.not_compared.push_back(a.tensors[i++].key), ++j;
         else
             common.emplace_back(i++, j++);
     }

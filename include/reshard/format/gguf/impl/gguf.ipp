@@ -253,31 +253,34 @@ private:
     }
 
     /// Refuses tensors that exceed the file, or that do not follow one another: if a count in the
-    /// header is wrong, others are at these places.
+    /// header is wrong, others are at these places. Where a tensor of an unknown type ends is not
+    /// known.
     void check_places(std::uint64_t data) const {
         std::vector<entry const*> sorted;
         for (entry const& one : entries_)
             sorted.push_back(&one);
         std::ranges::stable_sort(sorted, {}, &entry::offset);
-        std::uint64_t next = 0;
+        std::optional<std::uint64_t> next = 0; // nothing: the tensor before is of unknown size
         for (entry const* const one : sorted) {
             std::string const what = name_ + ": tensor '" + one->name + "': ";
             auto const bytes = bytes_of(*one, what);
-            if (!bytes)
-                return;
-            if (data > bytes_ || one->offset > bytes_ - data ||
-                *bytes > bytes_ - data - one->offset)
-                fail(errc::corrupt_file, what, *bytes, " bytes from ", one->offset,
+            std::uint64_t const least = bytes.value_or(0);
+            if (data > bytes_ || one->offset > bytes_ - data || least > bytes_ - data - one->offset)
+                fail(errc::corrupt_file, what, least, " bytes from ", one->offset,
                      " of the data on, which begin at ", data, ", exceed the file of ", bytes_,
                      "; was it cut short?");
-            if (one->offset != next)
+            if (one->offset != next.value_or(aligned(one->offset)))
                 fail(errc::corrupt_file, what, "begins at byte ", one->offset,
-                     " of the data, and the tensors before it end at ", next);
-            next = aligned(next + *bytes);
-            check_padding(data + one->offset + *bytes, std::min(data + next, bytes_), what);
+                     " of the data, and the tensors before it end at ",
+                     next.value_or(aligned(one->offset)));
+            next.reset();
+            if (!bytes)
+                continue;
+            next = aligned(one->offset + *bytes);
+            check_padding(data + one->offset + *bytes, std::min(data + *next, bytes_), what);
         }
-        if (bytes_ > data && bytes_ - data > next)
-            fail(errc::corrupt_file, name_, ": goes on for ", bytes_ - data - next,
+        if (next && bytes_ > data && bytes_ - data > *next)
+            fail(errc::corrupt_file, name_, ": goes on for ", bytes_ - data - *next,
                  " bytes behind the ", counted(static_cast<index_t>(tensor_count_), "tensor"),
                  " that it counts; was it damaged?");
     }

@@ -79,7 +79,8 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
 /// The files of the model that has this one: its parts, in order, if its name says that it is
 /// one of several, `m-00001-of-00003.gguf`.
 ///
-/// \throws error with errc::missing_file for one that is not there, by its name
+/// \throws error with errc::missing_file for one that is not there, by its name; errc::corrupt_file
+///         for a name whose number is none of the parts'
 /// \par Source the names of llama.cpp, which opens all parts when it is given one
 inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
                                                      std::filesystem::path const& path) {
@@ -90,6 +91,10 @@ inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
     std::string const count = name.substr(name.rfind('-') + 1);
     std::vector<std::filesystem::path> parts;
     std::size_t const all = std::strtoul(count.c_str(), nullptr, 10);
+    std::size_t const own = std::strtoul(name.c_str() + stem.size() + 1, nullptr, 10);
+    if (own < 1 || own > all)
+        fail(errc::corrupt_file, path.string(), ": by its name it is part ", own, " of ", all,
+             ", and parts are numbered from 1 to their count; give it the name that it had");
     for (std::size_t i = 1; i <= all; ++i) {
         std::string const digits = std::to_string(i);
         std::string const number =

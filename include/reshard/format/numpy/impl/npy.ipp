@@ -98,6 +98,20 @@ inline std::optional<npy_texts> texts_of(npy_array const& array, std::string con
     return found;
 }
 
+/// Why an array of texts without any characters is not written as lists: a short file may have
+/// any number of these. Nothing for another array.
+inline std::string why_too_empty(npy_texts const& texts) {
+    constexpr index_t most = 1 << 16;
+    if (texts.array.elements.size() > 0)
+        return {};
+    index_t lists = 1, all = 0;
+    for (index_t const extent : texts.array.shape)
+        if (lists > 0 && (extent > most || (lists *= extent) > most || (all += lists) > most))
+            return words("has the shape ", texts.array.shape,
+                         " and no characters, and as lists it has more than ", most, " items");
+    return {};
+}
+
 /// A character as UTF-8.
 inline void put_character(std::string& text, std::uint32_t number) {
     auto const put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
@@ -208,6 +222,8 @@ public:
         if (array.axes > max_ndim)
             return all_.add_unread(key, {}, why_too_many_axes(array.axes));
         if (auto const texts = texts_of(array, what)) {
+            if (std::string why = why_too_empty(*texts); !why.empty())
+                return all_.add_opaque(key, std::move(why));
             all_.add_object(key);
             texts_.emplace(key, *texts);
         } else if (auto const tensor =

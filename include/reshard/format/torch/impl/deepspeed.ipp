@@ -61,8 +61,9 @@ inline std::vector<deepspeed_value> deepspeed_values(file_store const& files,
 /// What a parameter has: its weight, and its states by their names.
 struct deepspeed_parameter {
     std::filesystem::path directory;
-    std::optional<index_vector> weight; ///< its shape
-    bool is_vocabulary = false;         ///< of which rows may have been taken away
+    std::optional<index_vector> weight; ///< its shape; nothing for one that cannot be read
+    bool has_weight = false;
+    bool is_vocabulary = false; ///< of which rows may have been taken away
     std::map<std::string, std::optional<index_vector>> states{}; ///< of tensors, their shapes
 };
 
@@ -87,15 +88,24 @@ inline bool is_vocabulary(pickle const& values) {
     return said && *said == pickle_value{pickle_value::kind::boolean, 0, 1};
 }
 
+/// What the file of a value has.
+struct deepspeed_content {
+    bool is_tensor = true;
+    std::optional<index_vector> shape{}; ///< of a tensor that can be read
+    bool is_vocabulary = false;
+};
+
 /// Takes note of a value of a parameter.
 inline void note(deepspeed_parameters& all, std::filesystem::path const& path,
-                 std::optional<file_tensor> const& tensor, bool is_vocabulary) {
+                 deepspeed_content const& found) {
     deepspeed_parameter& one = all.at(path.parent_path().filename().string());
-    std::optional<index_vector> const shape = tensor ? std::optional(tensor->shape) : std::nullopt;
-    if (path.filename() == deepspeed_weight)
-        one.weight = shape, one.is_vocabulary = is_vocabulary;
-    else
-        one.states.emplace(path.stem().string(), shape);
+    if (path.filename() != deepspeed_weight) {
+        one.states.emplace(path.stem().string(), found.shape);
+        return;
+    }
+    one.weight = found.shape;
+    one.has_weight = found.is_tensor;
+    one.is_vocabulary = found.is_vocabulary;
 }
 
 /// Refuses a parameter that lacks its weight, or a state that it would have: optimizers give all
@@ -103,7 +113,7 @@ inline void note(deepspeed_parameters& all, std::filesystem::path const& path,
 inline void check_has_all(deepspeed_parameters const& all) {
     std::map<std::set<std::string>, std::string> kinds; // a parameter of each
     for (auto const& [key, one] : all) {
-        if (!one.weight)
+        if (!one.has_weight)
             fail(errc::corrupt_file, (one.directory / deepspeed_weight).string(),
                  ": there is no such tensor, and the parameter '", key,
                  "' has a directory; was ds_to_universal interrupted? Run it again");
@@ -133,7 +143,7 @@ inline void check_states(deepspeed_parameters const& all) {
                 with_axes.insert(state);
     for (auto const& [key, one] : all)
         for (auto const& [state, shape] : one.states)
-            if (shape && with_axes.contains(state) &&
+            if (shape && one.weight && with_axes.contains(state) &&
                 element_count(*shape) != element_count(*one.weight))
                 fail(errc::corrupt_file, (one.directory / (state + ".pt")).string(),
                      ": the state has the shape ", *shape, ", and its weight in ", deepspeed_weight,
@@ -200,7 +210,7 @@ inline listed_parameters list_parameters(file_store const& files,
         try {
             add_listed(files, path, all);
         } catch (error const& problem) {
-            if (problem.code() != errc::unsupported)
+            if (problem.code() != errc::unsupported && problem.code() != errc::limit_exceeded)
                 throw;
         }
     return all;
@@ -231,7 +241,8 @@ inline void check_listed(listed_parameters const& listed, deepspeed_parameters c
         if (found == all.end())
             fail(errc::corrupt_file, listed.file.string(), ": lists the parameter '", key,
                  "', and ", deepspeed_directory, "/ has no directory of that name", again);
-        if (!may_have(*found->second.weight, found->second.is_vocabulary, of_ranks))
+        if (found->second.weight &&
+            !may_have(*found->second.weight, found->second.is_vocabulary, of_ranks))
             fail(errc::corrupt_file, (found->second.directory / deepspeed_weight).string(),
                  ": the parameter has the shape ", *found->second.weight, ", and ",
                  of_ranks.begin()->second, of_ranks.size() > 1 ? " on each rank" : "", " in ",
@@ -293,28 +304,33 @@ inline std::vector<saved_object> objects_in(file_store const& files,
 }
 
 /// Adds what a file has: a tensor, or a value that is added to `objects` too.
-inline std::optional<file_tensor> add_value(whole_tensors& all, torch_archive const& archive,
-                                            file_store::file const& file,
-                                            deepspeed_value const& value,
-                                            std::vector<deepspeed_value>& objects) {
-    bool is_tensor = true;
+inline deepspeed_content add_value(whole_tensors& all, deepspeed_value const& value,
+                                   std::vector<deepspeed_value>& objects) {
+    deepspeed_content content;
+    std::string reason;
+    all.begin_file(value.path);
     auto const tensor = all.readable(value.key, "tensor '" + value.key + "'", [&] {
-        auto found = tensor_of(archive, file, value);
-        is_tensor = found.has_value();
+        torch_file_archive const archive(all.files(), value.path);
+        if (archive->is_inflated())
+            all.show_inflated();
+        pickle const& values = archive->values();
+        content.is_vocabulary = is_vocabulary(values);
+        auto found = tensor_of(*archive, archive.file(), value);
+        content.is_tensor = found.has_value();
+        if (!found)
+            reason = opaque_search(values).reason(values.root());
         return found;
     });
-    if (tensor)
+    if (tensor) {
         all.add(value.key, *tensor);
-    if (tensor || is_tensor)
-        return tensor;
-    std::string reason = opaque_search(archive.values()).reason(archive.values().root());
-    if (!reason.empty()) {
+        content.shape = tensor->shape;
+    } else if (!content.is_tensor && !reason.empty()) {
         all.add_opaque(value.key, std::move(reason));
-        return std::nullopt;
+    } else if (!content.is_tensor) {
+        all.add_object(value.key);
+        objects.push_back(value);
     }
-    all.add_object(value.key);
-    objects.push_back(value);
-    return std::nullopt;
+    return content;
 }
 
 RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_store const> files,
@@ -322,15 +338,8 @@ RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_sto
     whole_tensors all(files, deepspeed_format, directory);
     std::vector<deepspeed_value> objects;
     deepspeed_parameters parameters = find_parameters(*files, directory);
-    for (deepspeed_value const& value : deepspeed_values(*files, directory)) {
-        torch_file_archive const opened(*files, value.path);
-        torch_archive const& archive = *opened;
-        if (archive.is_inflated())
-            all.show_inflated();
-        all.begin_file(value.path);
-        note(parameters, value.path, add_value(all, archive, opened.file(), value, objects),
-             is_vocabulary(archive.values()));
-    }
+    for (deepspeed_value const& value : deepspeed_values(*files, directory))
+        note(parameters, value.path, add_value(all, value, objects));
     check_has_all(parameters);
     check_states(parameters);
     check_listed(list_parameters(*files, directory), parameters);

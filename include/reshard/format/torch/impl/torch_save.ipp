@@ -113,7 +113,10 @@ class torch_files {
 public:
     torch_files(std::shared_ptr<file_store const> files, std::filesystem::path const& path,
                 bool are_of_ranks = false)
-        : files_(files), all_(std::move(files), "torch_save", path), are_of_ranks_(are_of_ranks) {}
+        : files_(files), all_(std::move(files), "torch_save", path), are_of_ranks_(are_of_ranks) {
+        if (are_of_ranks)
+            all_.expect_parts();
+    }
 
     file_store const& files() const { return *files_; }
 
@@ -135,7 +138,7 @@ public:
         opaque_search opaque(archive.values());
         for (named_value const& one : values)
             if (archive.is_part(one.value))
-                add_part(archive, one);
+                add_readable_part(archive, one);
             else if (!archive.is_tensor(one.value))
                 add_object(one, search, opaque);
             else if (!left_out.contains(one.key))
@@ -154,9 +157,11 @@ public:
                                 "it is a DTensor of which no file here has a part; give a "
                                 "directory with the files of all ranks");
         opened_checkpoint opened = all_.take();
-        for (auto const& [key, tensor] : spread_)
-            if (std::string text = lacking_part(tensor); !tensor.parts.empty() && !text.empty())
-                opened.incomplete.emplace(key, std::move(text));
+        for (checkpoint_tensor const& tensor : opened.metadata.tensors)
+            if (auto const known = spread_.find(tensor.key);
+                known != spread_.end() && tensor.is_read())
+                if (std::string text = lacking_part(known->second); !text.empty())
+                    opened.incomplete.emplace(tensor.key, std::move(text));
         opened.read_objects = [files = std::move(files_), paths = std::move(paths_)](
                                   key_set const& keys) { return objects_in(*files, paths, keys); };
         return opened;
@@ -189,24 +194,38 @@ private:
         return names;
     }
 
-    void add_part(torch_archive const& archive, named_value const& one) {
+    void add_readable_part(torch_archive const& archive, named_value const& one) {
         std::string const what = "tensor '" + one.key + "'";
-        torch_part const part = archive.part(one.value, what);
-        spread_tensor& known =
-            spread_.try_emplace(one.key, spread_tensor{part.spread, path_}).first->second;
-        if (!part.place)
+        std::optional<torch_part> part;
+        auto const local = all_.readable(one.key, what, [&] {
+            torch_part read = archive.part(one.value, what);
+            std::optional<file_tensor> found;
+            if (read.place)
+                found = archive.tensor(read.local, what);
+            part = std::move(read);
+            return found;
+        });
+        if (!part)
             return;
-        check_same(known, part, one.key);
-        file_tensor const local = archive.tensor(part.local, what);
+        spread_tensor& known =
+            spread_.try_emplace(one.key, spread_tensor{part->spread, path_}).first->second;
+        if (!local)
+            return;
+        check_same(known, *part, one.key);
+        add_part(one.key, known, *part, *local);
+    }
+
+    void add_part(std::string const& key, spread_tensor& known, torch_part const& part,
+                  file_tensor const& local) {
+        std::string const what = "tensor '" + key + "'";
         box const region = *part.spread.region(*part.place);
         if (local.shape != region.shape)
             fail(errc::corrupt_file, path_.string(), ": ", what, ": the part has the shape ",
                  local.shape, ", and ", part.spread, " gives ",
                  place_text(part.spread.ranks(), *part.place), " the shape ", region.shape);
-        if (known.parts.insert(place_of_box(part.spread, *part.place)).second) {
-            all_.add_part(one.key, part.spread.shape(), region, local);
+        all_.add_part(key, part.spread.shape(), region, local);
+        if (known.parts.insert(place_of_box(part.spread, *part.place)).second)
             known.elements += element_count(region.shape);
-        }
     }
 
     void check_same(spread_tensor& known, torch_part const& part, std::string const& key) const {

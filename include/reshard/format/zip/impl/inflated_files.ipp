@@ -58,6 +58,19 @@ public:
 
     /// \pre `position + target.size()` is not beyond the member's bytes
     void read(file_store::file const& file, std::uint64_t position, std::span<std::byte> target) {
+        try {
+            read_from(file, position, target);
+        } catch (...) {
+            state_.reset(); // it is beyond the position that it notes
+            throw;
+        }
+    }
+
+private:
+    static constexpr std::uint64_t least_step = 4 << 20, most_places = 32;
+
+    void read_from(file_store::file const& file, std::uint64_t position,
+                   std::span<std::byte> target) {
         go_back(position);
         std::array<std::byte, 1 << 16> passed;
         while (state_->position < position)
@@ -68,9 +81,6 @@ public:
         if (state_->position == member_.packing->bytes)
             check_end(file);
     }
-
-private:
-    static constexpr std::uint64_t least_step = 4 << 20, most_places = 32;
 
     [[noreturn]] void refuse(std::string const& problem) const {
         fail(errc::corrupt_file, what_, ": inflated, it should have ", member_.packing->bytes,
