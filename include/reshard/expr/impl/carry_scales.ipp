@@ -247,7 +247,8 @@ private:
         auto const& made = outputs_of(number_of(scaled.scales));
         std::string text = words("'", output.key, "' has elements of '", tensor, "', and ");
         if (made.empty())
-            text += "no output has '" + scales + "', without which they mean nothing";
+            text += rule.is_aside ? "no output has '" + scales + "', which belongs to them"
+                                  : "no output has their scales '" + scales + "'";
         else
             text += words("'", scales, "', which belongs to them, ",
                           made.front()->key == scales ? "keeps its name"
@@ -255,8 +256,8 @@ private:
         bool const is_error = !rule.is_aside || is_whole;
         text += output.key == tensor ? std::string("; keep both, or remove both")
                 : is_error           ? advice(output.key, rule, tensor, scales)
-                           : "; it holds for that tensor alone: give one for '" + output.key +
-                                 "', or remove it";
+                           : "; '" + scales + "' applies to that tensor only; write one for '" +
+                                 output.key + "', or remove it";
         findings_.push_back({is_error ? severity::error : severity::warning,
                              made.empty() ? errc::unknown_key : errc::bad_layout, output.key,
                              std::move(text)});

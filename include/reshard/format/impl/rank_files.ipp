@@ -71,7 +71,7 @@ public:
             result_.tensors.push_back(std::move(tensor));
         sort_by_key(result_.tensors);
         opened_checkpoint opened{std::move(result_), store(), reader()};
-        select_keys(opened, options.only, options.without);
+        select_keys(opened, options);
         place_all(opened.metadata);
         warn_of_objects(opened.metadata);
         for (auto const& [alias, files] : aliases_)
