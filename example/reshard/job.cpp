@@ -87,16 +87,14 @@ std::string casts_of(job& all, catalog const& source, job_files const& files) {
     std::string const others =
         casts.kept.size() > 1 ? " (and " + counted(casts.kept.size() - 1, "more key") + ")" : "";
     if (!casts.kept.empty())
-        all.notes.push_back(
-            {aoa::severity::note,
-             "cast",
-             {},
-             "--cast: '" + casts.kept.front() + "'" + others +
-                 (others.empty() ? " keeps its type" : " keep their types") +
-                 ": scales, and the state of numbered parameters, are cast only by a "
-                 "pattern without *",
-             {},
-             0});
+        all.notes.push_back({aoa::severity::note,
+                             "cast",
+                             {},
+                             "--cast: '" + casts.kept.front() + "'" + others +
+                                 (others.empty() ? " keeps its type" : " keep their types") +
+                                 ": scales and optimizer state are cast only by their names",
+                             {},
+                             0});
     return casts.text;
 }
 

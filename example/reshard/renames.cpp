@@ -87,18 +87,15 @@ bool follows_parameter(std::string const& key, cast_pattern& cast,
         });
 }
 
-/// Whether a pattern with `*` is not for a tensor that it matches: scales, and state of a parameter
-/// that an optimizer has a number for.
+/// Whether a pattern with `*` is not for a tensor that it matches: scales, and state of which the
+/// parameter is not known, as of one that an optimizer has a number for.
 bool keeps_type(std::string const& key, cast_pattern const& cast, catalog const& yielded) {
     std::string const& pattern = cast.pattern.text();
     if (pattern.find('*') == pattern.npos)
         return false;
     bool const is_for_any = pattern.starts_with('*') && pattern.ends_with('*');
-    auto const has_number = [](aoa::detail::state_reading const& one) {
-        return one.parameter.find_first_not_of("0123456789") == one.parameter.npos;
-    };
     return !detail::pattern_of_scales(key, yielded).empty() ||
-           (is_for_any && std::ranges::any_of(aoa::detail::optimizer_readings(key), has_number));
+           (is_for_any && !aoa::detail::optimizer_readings(key).empty());
 }
 
 /// Refuses a pattern that is for no tensor.

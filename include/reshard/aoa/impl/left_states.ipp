@@ -180,7 +180,8 @@ private:
         mapping_output const* const output = context.result.map.find(key);
         return output && output->value.pieces.size() == 1 &&
                output->value.pieces[0].order == permutation::identity(output->value.ndim()) &&
-               output->value.pieces.source(0) == context.source.find(key);
+               output->value.pieces.source(0) == context.source.find(key) &&
+               output->value.shape == context.source.entry(context.source.find(key)).shape;
     }
 
     /// Tensors of the source that are an output as a whole, under any name.
