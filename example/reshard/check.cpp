@@ -114,8 +114,10 @@ void add_findings(check_report& report, job const& all, catalog const& source,
 
 check_report make_report(job_files files) {
     source_spec const source = read_source(files.source, files.reading);
-    if (source.checkpoint)
+    if (source.checkpoint) {
         files.aliases = source.checkpoint->aliases;
+        files.objects = object_keys(*source.checkpoint);
+    }
     check_report report;
     report.strict = files.strict_warnings;
     add_warnings(report, source);
@@ -239,10 +241,11 @@ void add_check(CLI::App& app, invocation& chosen) {
     auto const files = std::make_shared<job_files>();
     auto const page = std::make_shared<std::string>();
     CLI::App* const command = add_command(
-        app, chosen, "check", "Report all that is wrong with a program before any byte moves",
+        app, chosen, "check",
+        "Report all that is wrong with a program, or with a target, before any byte moves",
         "  reshard check --program fuse.aoa --source model\n"
         "  reshard check --program fuse.aoa --source model --target layout.json --json");
-    add_reverse(*command, chosen, *files, add_required_program(*command, *files));
+    add_reverse(*command, chosen, *files, add_program_or_renames(*command, *files));
     add_source(*command, chosen, *files);
     CLI::Option* const target = add_target(*command, chosen, *files);
     add_partial(*command, *files, "target")->needs(target);

@@ -181,7 +181,7 @@ void note_aliases(std::map<std::string, std::string> const& aliases) {
         return;
     auto const& [alias, key] = *aliases.begin();
     std::string const others =
-        aliases.size() > 1 ? " (and " + counted(aliases.size() - 1, "more name") + " so)" : "";
+        aliases.size() > 1 ? " (and " + counted(aliases.size() - 1, "more name") + ")" : "";
     note("'" + alias + "' is not written a second time, for it is another name of '" + key + "'" +
          others + ": other programs have to tie them (tie_word_embeddings in config.json)");
 }

@@ -175,12 +175,13 @@ program_expander::known_tensors(detail::layout_table const* target) const {
             known.push_back(one);
     if (!rules_ || !files_.reverse)
         return known;
-    std::erase_if(known, [&](aoa::known_tensor& one) {
-        auto const key = rules_->undo(one.entry.key);
-        one.entry.key = key.value_or(one.entry.key);
-        return !key;
-    });
-    return known;
+    std::vector<aoa::known_tensor> before;
+    for (aoa::known_tensor& one : known)
+        if (auto key = rules_->undo(one.entry.key)) {
+            one.entry.key = std::move(*key);
+            before.push_back(std::move(one));
+        }
+    return before;
 }
 
 aoa::expansion program_expander::expand_as_written(aoa::program const& written,

@@ -313,6 +313,7 @@ void add_inspect(CLI::App& app, invocation& chosen) {
         "Show every tensor, also those that differ in numbers, and every other value");
     add_reading(*command, options->reading);
     add_report(*command, options->report, "that shows what it holds");
+    options->reading.takes_values_alone = true;
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return inspect(*options, chosen.json); });

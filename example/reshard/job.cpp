@@ -81,6 +81,23 @@ void check_known(job const& all, program_expander const& expander) {
              "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
 }
 
+/// The statements of `--cast`; what keeps its type though a pattern matches it is noted.
+std::string casts_of(job& all, catalog const& source, job_files const& files) {
+    auto const casts = cast_statements(files, exports_of(all.expanded, source, files));
+    std::string const others =
+        casts.kept.size() > 1 ? " (and " + counted(casts.kept.size() - 1, "more key") + ")" : "";
+    if (!casts.kept.empty())
+        all.notes.push_back({aoa::severity::note,
+                             "cast",
+                             {},
+                             "--cast: '" + casts.kept.front() + "'" + others +
+                                 (others.empty() ? " keeps its type" : " keep their types") +
+                                 ": scales and optimizer state are cast only by their names",
+                             {},
+                             0});
+    return casts.text;
+}
+
 /// A program with casts behind it, of all that it yields and that is to be another data type.
 aoa::program with_casts(job& all, aoa::program const& written, program_expander const& expander) {
     job_files const& files = expander.files();
@@ -92,8 +109,7 @@ aoa::program with_casts(job& all, aoa::program const& written, program_expander 
     all.expanded = expander.expand(written, nullptr);
     check_known(all, expander);
     all.written.keeps.reset();
-    all.written.text +=
-        "\n" + cast_statements(files, exports_of(all.expanded, expander.source(), files));
+    all.written.text += "\n" + casts_of(all, expander.source(), files);
     return aoa::parse(all.written.text, files.program);
 }
 
@@ -263,7 +279,7 @@ void note_seemingly_fused(job& all, layout const& held, catalog const& source,
         all.notes.push_back(unplaced(
             aoa::severity::note, "layout", {},
             "the layout cuts " + of_order.front() +
-                (of_order.size() > 1 ? " (and " + counted(of_order.size() - 1, "more key") + " so)"
+                (of_order.size() > 1 ? " (and " + counted(of_order.size() - 1, "more key") + ")"
                                      : "") +
                 std::string(fused_advice(order))));
 }
@@ -404,7 +420,7 @@ void warn_fused_by_axes(job& all, job_files const& files) {
     if (count > 0)
         all.lowered.findings.push_back(unplaced(
             aoa::severity::warning, "fused_axes", first,
-            text + (count > 1 ? " (and " + counted(count - 1, "more key") + " so)" : "") +
+            text + (count > 1 ? " (and " + counted(count - 1, "more key") + ")" : "") +
                 "; a tensor-parallel job expects as many as it has tensor-parallel ranks: fuse "
                 "with "
                 "a layout that these alone cut, then cut what that makes with --cut-fused"));
@@ -489,16 +505,13 @@ job make_job_with_target(layout const& held, catalog const& source, job_files co
 }
 
 /// The other tensors that are missing like the first error's, and how many errors are left.
-///
-/// \param is_checkable whether `check` takes such a program
-std::string others_of(std::vector<aoa::finding> const& findings, bool is_checkable) {
+std::string others_of(std::vector<aoa::finding> const& findings) {
     auto const missing = aoa::detail::equally_missing(findings);
     auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) -
                        1 - std::ssize(missing);
     std::string text = missing.empty() ? "" : "\n  " + aoa::detail::same_for(missing);
     if (count > 0)
-        text += "\n(and " + std::to_string(count) + " more" +
-                (is_checkable ? "; reshard check shows all)" : ")");
+        text += "\n(and " + std::to_string(count) + " more; reshard check shows all)";
     return text;
 }
 
@@ -510,8 +523,7 @@ std::string others_of(std::vector<aoa::finding> const& findings, bool is_checkab
         !is_placed(first) && first.code == name(errc::unknown_key) && !all.verdict.raise.empty();
     if (is_judged)
         fail(code, files.target + ": " + detail::describe(all.verdict.raise));
-    fail(code, report_of(all.code(), first, files).text +
-                   others_of(findings, !has_renames(files) && files.casts.empty()));
+    fail(code, report_of(all.code(), first, files).text + others_of(findings));
 }
 
 } // namespace
@@ -527,7 +539,7 @@ namespace {
 
 /// Adds casts to a program that was turned round.
 void cast_backwards(job& all, catalog const& source, job_files const& files) {
-    std::string const casts = cast_statements(files, exports_of(all.expanded, source, files));
+    std::string const casts = casts_of(all, source, files);
     std::string text;
     for (std::string const& line : aoa::print_lines(
              all.code(), [&](std::string_view key) { return source.find(key) != nullptr; }))

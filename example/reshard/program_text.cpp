@@ -383,7 +383,7 @@ private:
 } // namespace
 
 std::string stored_program(std::string const& program) {
-    if (program == renames_program)
+    if (program.empty() || program == renames_program)
         return {}; // it is nowhere
     return is_stock(program) ? std::string(find_stock_program(program.substr(1)).text)
                              : detail::read_text_file(program);

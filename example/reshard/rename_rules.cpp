@@ -43,6 +43,14 @@ std::optional<std::string> between(std::string_view key, name_around const& old,
                          renamed.after);
 }
 
+/// Whether a name has `$` and a capital letter, as `$LAYER_ID` begins.
+bool has_placeholder(std::string_view name) {
+    for (std::size_t sign = name.find('$'); sign != name.npos; sign = name.find('$', sign + 1))
+        if (sign + 1 < name.size() && name[sign + 1] >= 'A' && name[sign + 1] <= 'Z')
+            return true;
+    return false;
+}
+
 bool has_anything_once(std::string_view name) {
     std::size_t const place = name.find(anything);
     return place != name.npos && name.find('*', place + anything.size()) == name.npos;
@@ -229,6 +237,11 @@ rename_rule::rename_rule(std::string from, std::string to)
         read_anything();
     else if (from_.find_first_of("$*") != from_.npos)
         read_numbers();
+    else if (to_.find('*') != to_.npos || has_placeholder(to_)) {
+        problem_ = "the new name has * or a placeholder, but the old name has none: write it on "
+                   "both sides, or on neither";
+        check();
+    }
 }
 
 void rename_rule::check() const {
@@ -239,9 +252,12 @@ void rename_rule::check() const {
 void rename_rule::read_anything() {
     kind_ = kind_type::anything;
     if (!has_anything_once(from_) || !has_anything_once(to_)) {
-        problem_ = "** stands once on each side, for the same text";
+        problem_ = "write ** once on each side, for the same text";
         check();
     }
+    if (has_placeholder(from_) || has_placeholder(to_))
+        problem_ = "a name with ** has no placeholders: write one rename for each number, or a "
+                   "program";
 }
 
 void rename_rule::read_numbers() {

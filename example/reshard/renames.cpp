@@ -5,6 +5,8 @@
 
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/source_names.hpp>
+#include <reshard/aoa/state_suffix.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/layout/key_pattern.hpp>
 
@@ -75,6 +77,39 @@ cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& 
     return last;
 }
 
+/// Whether a tensor is the state of one, whose data type it follows, and no pattern is for it alone.
+bool follows_parameter(std::string const& key, cast_pattern& cast,
+                       std::vector<aoa::state_suffix> const& states, catalog const& yielded) {
+    return aoa::detail::any_parameter(
+        key, states, [&](std::string_view parameter, aoa::state_suffix const& state) {
+            bool const is_meant = state.is_found && !cast.pattern.matches(parameter);
+            return yielded.find(parameter) && !is_meant;
+        });
+}
+
+/// Whether a pattern with `*` is not for a tensor that it matches: scales, and state of which the
+/// parameter is not known, as of one that an optimizer has a number for.
+bool keeps_type(std::string const& key, cast_pattern const& cast, catalog const& yielded) {
+    std::string const& pattern = cast.pattern.text();
+    if (pattern.find('*') == pattern.npos)
+        return false;
+    bool const is_for_any = pattern.starts_with('*') && pattern.ends_with('*');
+    return !detail::pattern_of_scales(key, yielded).empty() ||
+           (is_for_any && !aoa::detail::optimizer_readings(key).empty());
+}
+
+/// Refuses a pattern that is for no tensor.
+[[noreturn]] void refuse_missed(cast_pattern& cast, catalog const& yielded) {
+    for (catalog_entry const& entry : yielded)
+        if (cast.dtype && (is_floating(entry.dtype) || detail::is_complex(entry.dtype)) &&
+            cast.pattern.matches(entry.key))
+            fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),
+                 ", and is not cast to ", name(*cast.dtype),
+                 ": floating point and complex numbers do not mix");
+    fail(errc::unknown_key, "--cast: no tensor of floating point that is written matches '",
+         cast.pattern.text(), "'");
+}
+
 } // namespace
 
 bool has_renames(job_files const& files) { return files.program == renames_program; }
@@ -127,32 +162,31 @@ program_source program_of_renames(job_files const& files, catalog const& source,
     return program;
 }
 
-std::string cast_statements(job_files const& files, catalog const& yielded) {
+written_casts cast_statements(job_files const& files, catalog const& yielded) {
     std::vector<cast_pattern> casts;
     for (std::string const& text : files.casts)
         casts.push_back(cast_of(text));
-    std::string text;
+    written_casts written;
     auto const states = states_in(yielded);
     for (catalog_entry const& entry : yielded) {
         cast_pattern* const last = last_match(casts, entry);
-        auto const keeps_type = [&](std::string_view key, aoa::state_suffix const& state) {
-            bool const is_meant = state.is_found && last && !last->pattern.matches(key);
-            return yielded.find(key) && !is_meant;
-        };
-        bool const is_state = aoa::detail::any_parameter(entry.key, states, keeps_type);
-        if (!last || !last->dtype || *last->dtype == entry.dtype || is_state)
+        if (!last || !last->dtype || *last->dtype == entry.dtype ||
+            follows_parameter(entry.key, *last, states, yielded))
             continue;
+        if (keeps_type(entry.key, *last, yielded)) {
+            written.kept.push_back(entry.key);
+            continue;
+        }
         if (bits(entry.dtype) < 16)
             fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),
                  ", and a cast does not apply scales; let it be (--cast '", entry.key, "=keep')");
-        text += literal_statement(entry.key, entry.key, "--cast",
-                                  detail::words(", dtype=\"", name(*last->dtype), "\""));
+        written.text += literal_statement(entry.key, entry.key, "--cast",
+                                          detail::words(", dtype=\"", name(*last->dtype), "\""));
     }
-    for (cast_pattern const& cast : casts)
+    for (cast_pattern& cast : casts)
         if (cast.pattern.is_missed())
-            fail(errc::unknown_key, "--cast: no tensor of floating point that is written matches '",
-                 cast.pattern.text(), "'");
-    return text;
+            refuse_missed(cast, yielded);
+    return written;
 }
 
 void add_hints_of_names(std::vector<aoa::finding>& findings, catalog const& source) {

@@ -35,12 +35,19 @@ key_set keys_of(reshard::catalog const& tensors, job_files const& files);
 /// What `--rename` makes of the source's values that are no tensors: new names by old ones.
 std::map<std::string, std::string> object_renames(job_files const& files);
 
+/// What `--cast` makes of tensors.
+struct written_casts {
+    std::string text;              ///< statements
+    std::vector<std::string> kept; ///< keys that a pattern with `*` does not cast
+};
+
 /// The statements of `--cast` for tensors that a program yields: of those of floating point, each
 /// gets the data type of the last pattern that matches it, or keeps its own.
 ///
 /// \throws error with errc::unknown_key for a pattern that matches none of them; with
-///         errc::unsupported for elements of less than 16 bits, whose scales a cast does not apply
-std::string cast_statements(job_files const& files, reshard::catalog const& yielded);
+///         errc::unsupported for elements of less than 16 bits, whose scales a cast does not apply,
+///         and for a cast between floating point and complex numbers
+written_casts cast_statements(job_files const& files, reshard::catalog const& yielded);
 
 /// The statements, and a note of what the tables of names have found.
 ///

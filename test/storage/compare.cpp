@@ -351,6 +351,8 @@ BOOST_AUTO_TEST_CASE(digests_of_metadata_are_compared_by_place_copy_and_chunk) {
     BOOST_TEST((compare_digests(chunks, 0, chunks, 0) == digest_verdict::equal));
     auto const none = with({shard(0, left, 5), shard(1, right, 6)}, 0);
     BOOST_TEST((compare_digests(none, 0, none, 0) == digest_verdict::no_digests));
+    auto const empty = with({});
+    BOOST_TEST((compare_digests(empty, 0, empty, 0) == digest_verdict::empty));
     auto const part = with({shard(0, left, 5)});
     BOOST_TEST((compare_digests(ab, 0, part, 0) == digest_verdict::other_shards));
     auto flat = ab;

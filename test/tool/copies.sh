@@ -68,7 +68,7 @@ expects output "d['convert']['bytes_written']" 48
 succeeds 3 convert hf untied --program untie.aoa
 has untied/model.safetensors $embed
 has untied/model.safetensors lm_head.weight
-says "^note: config.json: tie_word_embeddings is false now, for 'lm_head.weight' is a separate tensor$"
+says "^note: config.json: set tie_word_embeddings to false, because 'lm_head.weight' is a separate tensor$"
 says_nothing_of "renamed away"
 config untied "${tied/true/false}"
 succeeds 1 convert untied again
@@ -79,7 +79,7 @@ for how in "" --take-first; do
     succeeds 3 convert untied tied_again --program untie.aoa --reverse --force $how
     has tied_again/model.safetensors $embed
     has_not tied_again/model.safetensors lm_head.weight
-    says "^note: config.json: tie_word_embeddings is true now, for 'lm_head.weight' has no tensor$"
+    says "^note: config.json: set tie_word_embeddings to true, because 'lm_head.weight' has no tensor$"
     config tied_again "$tied"
 done
 while read -r given wanted; do
@@ -121,7 +121,7 @@ echo "${tied/true/false}" >hf/config.json
 succeeds 3 convert hf shared --program untie.aoa --share-copies
 has shared/model.safetensors $embed
 has_not shared/model.safetensors lm_head.weight
-says "^note: config.json: tie_word_embeddings is true now, for 'lm_head.weight' has no tensor$"
+says "^note: config.json: set tie_word_embeddings to true, because 'lm_head.weight' has no tensor$"
 says "^note: 'lm_head.weight' is not written a second time, for it is another name of '$embed'"
 config shared "$tied"
 refuses 2 "share-copies: torch_dcp has a tensor for each name; leave it out, or write safetensors$" \

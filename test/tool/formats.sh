@@ -408,7 +408,7 @@ views=$formats/torch/torch-2.15/views.pt
 has_tensor() { grep -ao "\"$2\":{\"dtype\"" "$1" >/dev/null; }
 succeeds 3 convert "$views" tied --json
 expects output "d['aliases'].get('tied.1.again')" tied.0
-grep -q "^note: '.*' is not written a second time, for it is another name of '.*' (and 2 more names so): other programs have to tie" errors ||
+grep -q "^note: '.*' is not written a second time, for it is another name of '.*' (and 2 more names): other programs have to tie" errors ||
     { report "nothing is said of a name that is not written" && cat errors; }
 succeeds 1 diff "$views" tied
 succeeds 1 convert "$views" untied --to torch_dcp

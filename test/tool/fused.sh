@@ -131,7 +131,7 @@ rm -rf out/apart
 # What is interleaved is not interleaved once more as if it were one tensor.
 again() { # PROGRAM LINE...
     printf '%s\n' "$@" >more.aoa
-    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and '[a-z]*' is made of it by .* as if it were one tensor, .* w -> gate, up, fused_ffn, axis=0; where that is meant, --cut-fused" \
+    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and '[a-z]*' is made of it by .* as one tensor, and the order of its parts would be lost; .* w -> gate, up, fused_ffn, axis=0; where that is meant, --cut-fused" \
         convert out/three_whole out/refused --program more.aoa
 }
 again 'w -> w, fused_ffn, axis=1'
@@ -140,10 +140,10 @@ again 'w -> w, fused, sizes="[3, 9]", axis=0'
 echo 'w^T -> v, fused_ffn, axis=1' >turned.aoa
 succeeds 1 convert out/three_whole out/turned --program turned.aoa
 printf '%s\n' 'gate, up -> t, fused_ffn, axis=0' 't, t -> w, fused_ffn, axis=1' >more.aoa
-refuses 3 "'t' is interleaved in 1 part along axis 0 .*, and fused_ffn takes it for one tensor, .* fuse all of them in one statement" \
+refuses 3 "'t' is interleaved in 1 part along axis 0 .*, and fused_ffn takes it as one tensor, .* fuse all of them in one statement" \
     convert model out/refused --program more.aoa --layout tp3.json
 printf '%s\n' 'w^T -> v, fused_ffn, axis=1' 'v^T -> w, fused_ffn, axis=1' >more.aoa
-refuses 3 "is interleaved in 1 part along axis 0 .*, and fused_ffn takes it for one tensor" \
+refuses 3 "is interleaved in 1 part along axis 0 .*, and fused_ffn takes it as one tensor" \
     convert out/three_whole out/refused --program more.aoa
 
 # Any number of tensors, of any extents: each part has an equal share of each.
@@ -208,11 +208,11 @@ refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and '
 # Its tensors are known if its axis stays an axis; all else that makes another form of it is refused.
 for more in 'resize="[16, *]"' 'reshape="[3, 4, 2]"' 'reshape="[24]"' 'permute="[1, 0]", reshape="[24]"'; do
     echo "w -> v, $more" >form.aoa
-    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and 'v' has elements of it in another form, .* w -> gate, up, fused_ffn, axis=0 .* gate, up -> w, axis=0; where that is meant, --cut-fused" \
+    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and 'v' reshapes it, so its tensors can no longer be identified; .* w -> gate, up, fused_ffn, axis=0 .* gate, up -> w, axis=0; where that is meant, --cut-fused" \
         convert out/three_whole out/refused --program form.aoa
 done
 printf '%s\n' 'w -> a, b, c, axis=0' 'b, a, c -> v, axis=0' >form.aoa
-refuses 3 "'v' has elements of it in another form" convert out/three_whole out/refused --program form.aoa
+refuses 3 "'v' reshapes it" convert out/three_whole out/refused --program form.aoa
 for more in 'resize="[*, 5]"' 'reshape="[1, 12, 1, 2]"' 'permute="[1, 0]", reshape="[2, 1, 12]"'; do
     echo "w -> w, $more" >form.aoa
     rm -rf out/form out/form_plain
@@ -265,12 +265,12 @@ mkdir state
 python3 "$here/support/write_safetensors.py" state/model.safetensors \
     "{\"l.gate\": $tensor, \"l.up\": $tensor, \"moments.l.gate.x\": $tensor, \"moments.l.up.x\": $tensor, \"other.gate\": $tensor}"
 echo 'l.gate, l.up -> l.w, fused_ffn, axis=0' >state.aoa
-warns "2 keys keep their names, the first 'moments.l.gate.x', and the program makes something else of 'l.gate'" \
+warns "'moments.l.gate.x' and 1 more key keep their names, but the program changes 'l.gate'" \
     convert state out/warned --program state.aoa
 refuses 3 '^state.aoa: 1 warning is refused' convert state out/refused --program state.aoa --strict-warnings
 
 # Of others nothing is known but names.
-seems="the layout cuts 'a.linear_fc1.weight' from 1 part into 2 along axis 0 (and 1 more key so)"
+seems="the layout cuts 'a.linear_fc1.weight' from 1 part into 2 along axis 0 (and 1 more key)"
 succeeds 1 convert named out/named --layout tp2.json
 says "note: tp2.json: $seems"
 echo 'c -> c' >same.aoa

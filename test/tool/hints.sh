@@ -90,9 +90,11 @@ mkdir steps
 cp -r "$dcp" steps/step_1
 hints "; give steps/step_1, which looks like torch_dcp" steps
 cp -r "$dcp" steps/step_2
-hints "; give steps/step_1, which looks like torch_dcp, or the other one" steps
+hints "; give steps/step_2, which looks like torch_dcp, or the other one" steps
 cp -r "$dcp" steps/step_3
-hints "; give steps/step_1, which looks like torch_dcp, or one of 2 others" steps
+hints "; give steps/step_3, which looks like torch_dcp, or one of 2 others" steps
+cp -r "$dcp" steps/step_20
+hints "; give steps/step_20, which looks like torch_dcp, or one of 3 others" steps
 mkdir files
 cp "$nested" files/scheduler.pt
 hints "^files: this is a directory with 'scheduler.pt', not a checkpoint: it has no files that are read" files

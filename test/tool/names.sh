@@ -118,6 +118,13 @@ refuses 2 "there is no table of names 'seperators' \(did you mean 'separators'\?
 refuses 2 "'f' is to become 'a/b', which is renamed too: 'a/b'" convert held out/x --rename f=a/b --rename a/b=g
 refuses 2 "'f' is to become 'g', and so is 'a/b'" convert held out/x --rename a/b=g --rename f=g
 refuses 2 "'x' is no two names and no file of names; write old=new, or names.json" convert held out/x --rename x
+# What TO has for any text or number has to be in FROM.
+# shellcheck disable=SC2016 # placeholders of AOA
+for renamed in 'f**' '*.f' 'f.$LAYER_ID'; do
+    refuses 2 "^--rename: 'f' is to become '.*'; the new name has \* or a placeholder, but the old name has none" convert held out/x --rename "f=$renamed"
+done
+# shellcheck disable=SC2016 # placeholders of AOA
+refuses 2 "a name with \*\* has no placeholders: write one rename for each number, or a program" convert layers out/x --rename 'l.$LAYER_ID.**=m.$LAYER_ID.**'
 refuses 2 '^reshard: --names is for a target with names, and none is given' convert held out/x --names slices
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >rules.json
 refuses 2 '^rules.json: --names is for a target with names, and this one has rules' \

@@ -217,6 +217,13 @@ succeeds 1 convert plain returned --program config.json --reverse --like pasted 
 succeeds 1 diff pasted returned --data
 sed 's/s -> s/t -> s/' config.json >wrong.json
 refuses 3 "^wrong.json:4:6: unknown key: 't'" convert pasted out/x --program wrong.json
+# Statements on one line are where the JSON has them.
+echo '["a, b -> s, axis=0", "s -> s, dtype='"'float64'"'", "t -> u"]' >line.json
+refuses 3 "^line.json:1:51: unknown key: 't'" convert pasted out/x --program line.json
+echo '{"aoa_statements": ["a -> x", "b - y", "s -> t"]}' >line.json
+refuses 3 "^line.json:1:34: syntax: expected '->', found '-'" convert pasted out/x --program line.json
+echo '["a -> x # none", "b ->", "s -> t"]' >line.json
+refuses 3 "^line.json:1:2[0-9]: syntax: .* found the end of the statement" convert pasted out/x --program line.json
 echo '{"aoa_statements": ["a -> x"], "aoa_config_reverse": true}' >turned.json
 refuses 3 "^turned.json:1:32: aoa_config_reverse asks to run the program in reverse" convert pasted out/x --program turned.json
 

@@ -90,7 +90,7 @@ refuses_some "'d.qzeros' has stored values of int32, which belong to 'd.qweight'
 echo 'd.scales -> d.scales, dtype="float32"' >cast.aoa
 succeeds 1 convert awq scales_cast --program cast.aoa
 echo 'l.0.q.weight_scale_inv -> _' >removed.aoa
-refuses_some "'l.0.q.weight' has elements of 'l.0.q.weight', and no output has 'l.0.q.weight_scale_inv', without which they mean nothing; keep both, or remove both" \
+refuses_some "'l.0.q.weight' has elements of 'l.0.q.weight', and no output has their scales 'l.0.q.weight_scale_inv'; keep both, or remove both" \
     convert fp8 out/x --program removed.aoa
 echo 'l.0.q.weight -> a.weight, b.weight, axis=0, sizes="[2, 6]"
 l.0.q.weight_scale_inv -> a.weight_scale_inv, b.weight_scale_inv, axis=0, sizes="[1, 1]"' >split.aoa

@@ -72,9 +72,9 @@ refuses 3 "no key matches 'modle\.\*\*'; 'model.0.weight' and 5 more are there$"
 refuses 3 "no key matches 'lr'" convert "$training" out/x --without lr
 refuses 3 ": no tensor is selected$" convert "$training" out/x --without '**'
 refuses 3 "^--rename: no key of the source matches 'm\.\*\*'$" convert "$training" out/x --rename 'm.**=**'
-refuses 2 "'model.\*\*' is to become 'x'; \*\* stands once on each side, for the same text" \
+refuses 2 "'model.\*\*' is to become 'x'; write \*\* once on each side, for the same text" \
     convert "$training" out/x --rename 'model.**=x'
-refuses 2 "stands once on each side" convert "$training" out/x --rename '**.**=**'
+refuses 2 "write .. once on each side" convert "$training" out/x --rename '**.**=**'
 refuses 2 "'model.1.weight' is to become 'x.weight', and so is 'model.0.weight'" \
     convert "$training" out/x --rename model.0.weight=x.weight --rename 'model.1.**=x.**'
 refuses 2 "^two.json: --from, --only, --without and --source-layout are for checkpoints, and this is a layout$" \
@@ -109,7 +109,7 @@ import json, struct
 def write(name, tensors, metadata=None):
     header, data = ({"__metadata__": metadata} if metadata else {}), b""
     for key, dtype, raw in tensors:
-        size = {"BF16": 2, "F32": 4, "I64": 8, "F8_E4M3": 1}[dtype]
+        size = {"BF16": 2, "F32": 4, "I64": 8, "F8_E4M3": 1, "C64": 8}[dtype]
         header[key] = {"dtype": dtype, "shape": [len(raw) // size], "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
     text = json.dumps(header).encode()
@@ -121,6 +121,10 @@ write("mixed.safetensors", [("w", "BF16", bf16), ("norm.w", "BF16", bf16), ("ste
 wide = struct.pack("<4I", 0x3F800000, 0xBF000000, 0x7F800000, 0x00010000)
 write("wide.safetensors", [("w", "F32", wide), ("norm.w", "BF16", bf16), ("step", "I64", struct.pack("<q", 7))])
 write("renamed.safetensors", [("v", "F32", wide), ("step", "I64", struct.pack("<q", 7))])
+write("numbered.safetensors", [("w", "F32", wide[:4]), ("optimizer.state.3.exp_avg", "F32", wide[:4]),
+                               ("optimizer.state.3.exp_avg_sq", "F32", wide[:4])])
+write("complex.safetensors", [("c64", "C64", wide[:8])])
+write("empty.safetensors", [("none", "F32", b""), ("w", "F32", wide[:4])])
 write("scaled.safetensors", [("w", "F8_E4M3", b"abcd"), ("w_scale_inv", "F32", wide[:4])])
 PYTHON
 for ranks in 1 3; do
@@ -142,8 +146,39 @@ refuses 3 "no tensor of floating point that is written matches 'step'" convert m
 refuses 2 "'w=int8' is no pattern of keys and a data type" convert mixed.safetensors out/x --cast w=int8
 refuses 2 "'bfloat16' is no pattern of keys and a data type" convert mixed.safetensors out/x --cast bfloat16
 succeeds 1 convert scaled.safetensors kept --cast '**=bfloat16' --cast 'w=keep'
+grep -q "^note: .*--cast: 'w_scale_inv' keeps its type: scales and optimizer state are cast only by their names$" errors || report "nothing says that scales keep their type"
 succeeds 1 inspect kept --json
-expects output "[d['tensors'][key]['dtype'] for key in ('w', 'w_scale_inv')]" "['F8_E4M3', 'BF16']"
+expects output "[d['tensors'][key]['dtype'] for key in ('w', 'w_scale_inv')]" "['F8_E4M3', 'F32']"
+succeeds 1 convert scaled.safetensors kept_one --cast '**=bfloat16' --cast 'w=keep' --cast 'w_scale_inv=bfloat16'
+succeeds 1 inspect kept_one --json
+expects output "d['tensors']['w_scale_inv']['dtype']" BF16
+# State of parameters that an optimizer numbers keeps its type, as that of others does.
+succeeds 1 convert numbered.safetensors numbered --cast '**=bfloat16'
+grep -q "^note: .*--cast: 'optimizer.state.3.exp_avg' (and 1 more key) keep their types" errors || report "nothing says that state keeps its type"
+succeeds 1 inspect numbered --json
+expects output "[d['tensors'][key]['dtype'] for key in sorted(d['tensors'])]" "['F32', 'F32', 'BF16']"
+for state in optimizer.state.3.exp_avg 'optimizer.**' '**.exp_avg'; do
+    succeeds 1 convert numbered.safetensors "numbered_$state" --cast "$state=bfloat16"
+    succeeds 1 inspect "numbered_$state" --json
+    expects output "d['tensors']['optimizer.state.3.exp_avg']['dtype']" BF16
+done
+for cast in w=complex64 '**=complex64'; do
+    refuses 3 "^--cast: 'w' is of float32, and is not cast to complex64: floating point and complex numbers do not mix$" \
+        convert renamed.safetensors out/x --rename v=w --cast "$cast"
+done
+refuses 3 "^--cast: 'c64' is of complex64, and is not cast to float32: floating point" convert complex.safetensors out/x --cast 'c64=float32'
+# An empty tensor has no digest, and a file has each ending by which it is recognised.
+for name in a.npz b.npz; do succeeds 1 convert empty.safetensors "$name"; done
+succeeds 1 diff a.npz b.npz
+grep -q digests output && report "an empty tensor was equal by digests"
+mkdir ends
+for name in pytorch_model.bin a.pth b.ckpt; do
+    succeeds 1 convert empty.safetensors "ends/$name" --to torch_save --force
+    succeeds 1 diff empty.safetensors "ends/$name" --data
+    rm "ends/$name"
+done
+refuses 2 "^out/a.npz: does not end with .pt \(or .pth, .bin, .ckpt\), by which such a file is recognised; add that$" \
+    convert empty.safetensors out/a.npz --to torch_save
 # Behind a program that is run backwards, as most are that go to Hugging Face.
 echo 'v -> w' >back.aoa
 for ranks in 1 3; do
@@ -218,7 +253,9 @@ succeeds 1 inspect alone --json
 expects output "'groups.0.lr' in d['objects'], any('optimizer.state' in k for k in d['tensors'])" "(True, True)"
 refuses 2 "'step' is to become 'optimizer.param_groups.0.lr', and the source has that as well" \
     convert "$training" out/x --to torch_dcp --rename step=optimizer.param_groups.0.lr
-refuses 3 ": no tensor is selected, only values that are none$" convert "$training" out/x --only step
+succeeds 1 inspect "$training" --only step
+grep -q '^not a tensor: step = ' output || report "inspect shows no value alone"
+refuses 3 ": no tensor is selected, but values that are not tensors$" convert "$training" out/x --only step
 
 # An entry that cannot be read refuses only what wants it, in every format.
 python3 - <<'PYTHON'
@@ -428,6 +465,8 @@ expects output "d['equal'], d['first'], d['not_compared']" "(False, None, ['mine
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >cut_all.json
 refuses 3 "'sparse' cannot be read" convert kinds.pt out/x --only w --only sparse --layout cut_all.json
 on 1 "$tool" convert kinds.pt out/x 2>&1 | grep -q "^(and 3 more; reshard check shows all)$" || report "the other tensors are not counted"
+on 1 "$tool" check --source kinds.pt >output && report "check takes tensors that cannot be read"
+grep -q '^4 errors, 4 warnings$' output || report "check does not show all errors without a program"
 succeeds 3 convert kinds.pt only --only w --strict-warnings
 succeeds 1 convert kinds.pt without --without mine --without q --without quantised --without sparse --strict-warnings
 printf '%s\n' 'mine -> _' 'q -> _' 'quantised -> _' 'sparse -> _' >dropped.aoa

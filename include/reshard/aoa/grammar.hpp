@@ -186,8 +186,9 @@ inline auto const quoted_text =
     x3::lexeme[('"' >> *~x3::char_('"') >> '"') | ('\'' >> *~x3::char_('\'') >> '\'')];
 inline auto const value_start = x3::char_("-0-9");
 
-inline auto const blank_def = x3::char_(" \t") | ('#' >> *~x3::char_("\r\n"));
+inline auto const blank_def = x3::char_(" \t") | ('#' >> *~x3::char_("\r\n\v"));
 inline auto const newline_def = x3::eol;
+inline auto const between = newline | x3::lit(detail::between_statements);
 inline auto const number_def = &value_start >> x3::int64;
 inline auto const bound_def = x3::uint_parser<index_t>{};
 inline auto const colon_def = ':' >> *newline;
@@ -204,8 +205,8 @@ inline auto const placeholder_def =
                  (blanks >> '-' >> blanks >> shift[take_from_number]))];
 inline auto const star_def = x3::lit('*')[set_star];
 inline auto const plain_def = x3::lexeme[x3::raw[+text_char][set_text]];
-inline auto const verbatim_def = x3::raw[+~x3::char_("'\r\n")][set_text];
-inline auto const quoted_def = x3::raw[+(~x3::char_("\"*\r\n") - placeholder)][set_text];
+inline auto const verbatim_def = x3::raw[+~x3::char_("'\r\n\v")][set_text];
+inline auto const quoted_def = x3::raw[+(~x3::char_("\"*\r\n\v") - placeholder)][set_text];
 inline auto const array_def = ('[' >> *newline) > bound > colon > bound > closing;
 inline auto const name_body_def =
     (x3::lexeme[(x3::lit('"')[set_quoted] >> +(star[add_segment] | placeholder[add_segment] |
@@ -231,10 +232,10 @@ inline auto const right_def = one_name >> *((comma >> !attribute_ahead) > next_n
 inline auto const attributes_def = *(comma > one_attribute);
 inline auto const one_statement_def = (left > arrow > right) >> attributes;
 inline auto const joined_def = x3::no_skip[x3::eps[only_joined]];
-inline auto const end_of_statement_def = joined | +newline | x3::eoi;
+inline auto const end_of_statement_def = joined | +between | x3::eoi;
 inline auto const end_of_program_def = x3::eoi;
 inline auto const whole_program_def =
-    (*newline >> *(one_statement > end_of_statement)) > end_of_program;
+    (*between >> *(one_statement > end_of_statement)) > end_of_program;
 
 BOOST_SPIRIT_DEFINE(blank, newline, number, bound, colon, closing, double_quote, single_quote,
                     arrow, comma, mark, placeholder, star, plain, verbatim, quoted, array,

@@ -34,7 +34,7 @@ namespace reshard::aoa {
 ///
 /// A text may also be the JSON of an `aoa_config`: `{"aoa_statements": ["a -> b"]}`, that object as
 /// the member `aoa_config` of another one, or the list alone. The program's text is then that of
-/// the statements, each at its line and column if it has a line to itself.
+/// the statements, each at its line and column; `\v` ends one that others follow on its line.
 ///
 /// \throws     error with errc::syntax, with file, line, column, what was expected and the line
 ///             itself

@@ -50,6 +50,11 @@ constexpr std::string_view beginning(std::string_view text, std::size_t most) {
 /// True for the characters that end a line, alone or as `\r\n`.
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
+/// What is between the statements that a line of a configuration in JSON has.
+inline constexpr char between_statements = '\v';
+
+constexpr bool ends_statement(char c) { return ends_line(c) || c == between_statements; }
+
 /// Where the line begins that the byte `offset` stands in.
 constexpr std::size_t line_begin(std::string_view text, std::size_t offset) {
     while (offset > 0 && !ends_line(text[offset - 1]))

@@ -84,7 +84,7 @@ constexpr bool ends_in_quoted_value(std::string_view text) {
 
 /// Whether a line begins with names and `->`.
 constexpr bool begins_with_statement(std::string_view line) {
-    line = line.substr(0, line.find_first_of("\r\n"));
+    line = line.substr(0, line.find_first_of("\r\n\v"));
     std::string_view const names = line.substr(0, line.find("->"));
     bool const begins_name =
         !names.empty() &&

@@ -8,6 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/row_major_files.hpp>
+#include <reshard/format/safetensors.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <cstddef>
@@ -48,11 +49,9 @@ struct opened_checkpoint {
 /// in the format of Megatron-Core, and stays whole there as long as one of its values is selected;
 /// a warning says so.
 ///
-/// \param only,without as of `safetensors_options`
-/// \throws error with errc::unknown_key for a pattern that matches nothing, and where no tensor is
-///         left
-RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string> const& only,
-                              std::vector<std::string> const& without);
+/// \throws error with errc::unknown_key for a pattern that matches nothing, and if no tensor is
+///         left but `options` do not take values alone
+RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options const& options);
 
 /// Why a tensor of more than `max_ndim` axes is not read.
 inline std::string why_too_many_axes(std::size_t axes) {

@@ -9,6 +9,8 @@
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/layout/layout.hpp>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +30,17 @@ struct written_format {
     checkpoint_plan (*plan)(layout const& target, file_choices const& choices) = nullptr;
     bool is_whole = false; ///< of a directory, that it has whole tensors only
 
+    /// Other endings of a single file by which it is recognised when it is read.
+    std::array<std::string_view, 3> other_endings = {};
+
     bool is_file() const { return !ending.empty(); }
+    /// Whether a single file of that name is recognised when it is read.
+    bool is_file_name(std::string_view path) const {
+        return (is_file() && path.ends_with(ending)) ||
+               std::ranges::any_of(other_endings, [&](std::string_view other) {
+                   return !other.empty() && path.ends_with(other);
+               });
+    }
     /// Whether a layout of shards can be written.
     bool has_shards() const { return !is_file() && !is_whole; }
 };

@@ -56,7 +56,7 @@ std::filesystem::path const& checked_target(group auto const& world,
                  how.files ? "the store of files" : "the base of a delta",
                  ", or write a directory");
         if (world.rank() == 0)
-            check_file_target(target, written_format_of(plan.metadata.format).ending);
+            check_file_target(target, written_format_of(plan.metadata.format));
     });
     return target;
 }

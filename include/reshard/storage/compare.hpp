@@ -173,6 +173,7 @@ enum class digest_verdict {
     unequal,      ///< copies within each checkpoint are equal
     other_shards, ///< the two are cut otherwise
     no_digests,   ///< they are cut alike, but not all shards have digests of equal chunks
+    empty,        ///< they are cut alike, and have no bytes
     unknown,      ///< another shape or type, or copies with other digests: let the data say it
 };
 

@@ -16,6 +16,8 @@
 
 namespace reshard::detail {
 
+struct written_format;
+
 /// The name of an empty file beside a record: what is there is not to be deleted by `retain`.
 inline constexpr std::string_view pin_name = "reshard.pinned";
 
@@ -54,8 +56,9 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target);
 /// Refuses a target that cannot be one file of tensors, or that would be taken for a part of the
 /// sharded checkpoint in its directory.
 ///
-/// \param ending by which such a file is recognised
-RESHARD_DECL void check_file_target(std::filesystem::path const& target, std::string_view ending);
+/// \param format of the file
+RESHARD_DECL void check_file_target(std::filesystem::path const& target,
+                                    written_format const& format);
 
 /// Refuses a directory that cannot be renamed.
 RESHARD_DECL void check_no_mount_point(std::filesystem::path const& target);

@@ -283,9 +283,9 @@ BOOST_AUTO_TEST_CASE(another_form_of_a_fused_tensor_keeps_its_axis_or_is_refused
         BOOST_TEST(!fault(text).empty(), text);
     BOOST_TEST(
         fault("w -> v, reshape='[96]'") ==
-        "'w', shape [24, 4], is interleaved in 4 parts along axis 0, and 'v' has elements of "
-        "it in another form, in which its tensors are not known any more; take it apart "
-        "with the statement  w -> gate, up, fused_ffn, axis=0  and write the plain "
+        "'w', shape [24, 4], is interleaved in 4 parts along axis 0, and 'v' reshapes it, so "
+        "its tensors can no longer be identified; take it apart with the statement  w -> gate, up, "
+        "fused_ffn, axis=0  and write the plain "
         "concatenation  gate, up -> w, axis=0");
 }
 

@@ -28,7 +28,7 @@ class config_reader {
 public:
     config_reader(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-    /// The statements, each on a line: on its own, and in its columns, if it has a line to itself.
+    /// The statements, each at its line and column; `between_statements` is between those of a line.
     std::string statements() {
         skip();
         if (next() == '[')
@@ -119,21 +119,23 @@ private:
         });
     }
 
-    /// Adds a statement at its line and column, or in the next line if that one is taken.
+    /// Adds a statement at its line and column, or in the next line if one before it has several.
     void add(std::string const& statement, std::size_t place) {
         auto const begin = text_.begin();
-        auto const wanted =
-            read_line_ + static_cast<std::size_t>(std::count(begin + read_, begin + place, '\n'));
-        bool const is_first = read_ == 0 || wanted > read_line_;
+        line_wanted_ += static_cast<std::size_t>(std::count(begin + read_, begin + place, '\n'));
         read_ = place;
-        read_line_ = wanted;
-        std::size_t const lines = std::max<std::size_t>(wanted, line_) - line_;
-        std::size_t const more = result_.empty() ? lines : std::max<std::size_t>(lines, 1);
-        result_.append(more, '\n');
-        if (is_first)
-            result_.append(place - (text_.substr(0, place).rfind('\n') + 1), ' ');
+        bool const is_behind = line_ > line_wanted_;
+        if (line_ == line_wanted_ && has_statement_)
+            result_ += between_statements;
+        result_.append(is_behind ? 1 : line_wanted_ - line_, '\n');
+        std::size_t const column = place - (text_.substr(0, place).rfind('\n') + 1);
+        std::size_t const used = result_.size() - (result_.rfind('\n') + 1);
+        if (!is_behind)
+            result_.append(std::max(column, used) - used, ' ');
         result_ += statement;
-        line_ += more + static_cast<std::size_t>(std::ranges::count(statement, '\n'));
+        has_statement_ = true;
+        line_ = std::max(line_ + is_behind, line_wanted_) +
+                static_cast<std::size_t>(std::ranges::count(statement, '\n'));
     }
 
     std::string quoted(std::string_view name) {
@@ -186,9 +188,10 @@ private:
     bool has_list_ = false;
     bool is_inside_ = false; ///< of the member `aoa_config`
     std::string result_;
-    std::size_t line_ = 1;      ///< the last one of the result
-    std::size_t read_ = 0;      ///< where the last statement is
-    std::size_t read_line_ = 1; ///< and in which line
+    bool has_statement_ = false;  ///< the result has one
+    std::size_t line_ = 1;        ///< the last one of the result
+    std::size_t read_ = 0;        ///< where the last statement is
+    std::size_t line_wanted_ = 1; ///< and in which line
 };
 
 /// Whether a text is an `aoa_config` rather than statements: an object or a list whose first

@@ -64,8 +64,8 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
             words("'", shown_name(context.code, one, called), "' is interleaved in ",
                   counted(known.blocks, "part"), " along axis ", known.axis, " (", known.macro,
                   "), and ", macro,
-                  " takes it for one tensor, so that nothing would say any more "
-                  "which are in it; fuse all of them in one statement, or take it apart first"),
+                  " takes it as one tensor, and the order of its parts would be lost; fuse all of "
+                  "them in one statement, or take it apart first"),
             called.where, shown_key(context.code, one, called)};
     }
 }

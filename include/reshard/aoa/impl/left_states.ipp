@@ -182,7 +182,8 @@ private:
         mapping_output const* const output = context.result.map.find(key);
         return output && output->value.pieces.size() == 1 &&
                output->value.pieces[0].order == permutation::identity(output->value.ndim()) &&
-               output->value.pieces.source(0) == context.source.find(key);
+               output->value.pieces.source(0) == context.source.find(key) &&
+               output->value.shape == context.source.entry(context.source.find(key)).shape;
     }
 
     /// Tensors of the source that are an output as a whole, under any name.
@@ -242,19 +243,21 @@ RESHARD_DECL void warn_left_states(lower_context& context) {
             parameter = found;
         }
     }
-    if (count > 0)
-        context.result.findings.push_back(
-            {severity::warning,
-             "left_state",
-             first,
-             words(count == 1 ? "a key keeps its name" : words(count, " keys keep their names"),
-                   ", the first '", first, "', and the program makes something else of '",
-                   parameter,
-                   "': if they are its optimizer state, they do not follow it; write "
-                   "statements for them too, or remove them:  ",
-                   first, " -> _"),
-             {},
-             0});
+    if (count == 0)
+        return;
+    std::string const kept = count == 1 ? "keeps its name"
+                                        : words("and ", count - 1, " more key",
+                                                count == 2 ? "" : "s", " keep their names");
+    context.result.findings.push_back(
+        {severity::warning,
+         "left_state",
+         first,
+         words("'", first, "' ", kept, ", but the program changes '", parameter,
+               "': if they are its optimizer state, they do not follow it; write statements for "
+               "them too, or remove them:  ",
+               first, " -> _"),
+         {},
+         0});
 }
 
 } // namespace reshard::aoa::detail

@@ -32,6 +32,8 @@ RESHARD_DECL std::string found(std::string_view rest) {
         return "the end of the text";
     if (ends_line(rest.front()))
         return "the end of the line";
+    if (ends_statement(rest.front()))
+        return "the end of the statement";
     auto const in_word = [](char c) {
         return is_plain_char(c) || c == '$' || c == '*' || c == '^' || (c & 0x80) != 0;
     };
@@ -85,10 +87,10 @@ inline std::string arrow_advice(std::string_view rest) {
 
 /// What to do about characters that mean something in other languages.
 inline std::string habit_advice(std::string_view before, std::string_view rest) {
-    bool const is_apart =
-        before.empty() || ends_line(before.back()) || before.back() == ' ' || before.back() == '\t';
+    bool const is_apart = before.empty() || ends_statement(before.back()) || before.back() == ' ' ||
+                          before.back() == '\t';
     std::string_view const line = without_blanks_behind(before, " \t");
-    bool const is_first = line.empty() || ends_line(line.back());
+    bool const is_first = line.empty() || ends_statement(line.back());
     if ((is_apart && begins_with(rest, {"//", "/*", "--", "%"})) ||
         (is_first && rest.starts_with(';')))
         return "; a comment begins with '#'";
@@ -103,10 +105,10 @@ inline std::string habit_advice(std::string_view before, std::string_view rest) 
 /// What to do about a comma that is missing or superfluous.
 inline std::string comma_advice(std::string_view before, std::string_view rest,
                                 std::string_view expected) {
-    bool const is_end = rest.empty() || ends_line(rest.front()) || rest.starts_with("->");
+    bool const is_end = rest.empty() || ends_statement(rest.front()) || rest.starts_with("->");
     if (is_end && without_blanks_behind(before, " \t").ends_with(','))
         return "; is the comma before it superfluous?";
-    std::string_view const line = before.substr(before.find_last_of("\r\n") + 1);
+    std::string_view const line = before.substr(before.find_last_of("\r\n\v") + 1);
     before.remove_suffix(line.size());
     bool const is_first = line.find_first_not_of(" \t") == line.npos;
     bool const ends_name = rest.starts_with("->") && line.find(',') == line.npos;
@@ -158,7 +160,7 @@ RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
     std::string_view const text = whole.source_text();
     offset = std::min(text.size(), text.find_first_not_of(" \t", offset));
     if (offset == text.size()) // show the line that is not finished, not an empty one behind it
-        offset = text.find_last_not_of(" \t\r\n") + 1;
+        offset = text.find_last_not_of(" \t\r\n\v") + 1;
     fail(errc::syntax, place_text(whole.file(), text, offset), ": syntax: expected ", expected,
          ", found ", found(text.substr(offset)), advice(text, offset, expected), "\n",
          excerpt(text, offset));

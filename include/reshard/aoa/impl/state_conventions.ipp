@@ -75,7 +75,7 @@ inline optimizer_container container_of(std::string_view key) {
 inline void add_joined(std::string_view key, std::size_t size,
                        std::function<void(state_reading const&)> const& add) {
     std::size_t const first = key.find_first_of(separators, size);
-    std::size_t const second = key.find_first_of(separators, first + 1);
+    std::size_t const second = first == key.npos ? first : key.find_first_of(separators, first + 1);
     if (second != key.npos && is_number(key.substr(first + 1, second - first - 1)))
         add({key.substr(0, second + 1),
              key.substr(second + 1),
@@ -145,13 +145,17 @@ inline std::vector<state_reading> bare_readings(std::string_view key) {
     return readings;
 }
 
-/// How likely a model is called so; 0 is the likeliest.
+/// How likely models are called so, by the first and the last word of the text before their
+/// parameters; 0 is the likeliest.
 inline std::size_t rank_of(std::string_view container) {
     if (container.empty())
         return 0;
-    auto const begins = [&](std::string_view name) { return container.starts_with(name); };
-    auto const place = std::ranges::find_if(model_names, begins);
-    return 1 + static_cast<std::size_t>(place - std::begin(model_names));
+    auto const rank = [](std::string_view word) {
+        auto const place = std::ranges::find(model_names, word);
+        return static_cast<std::size_t>(place - std::begin(model_names));
+    };
+    return 1 + rank(segment_at(container, 0)) * (std::size(model_names) + 1) +
+           rank(last_segment(container.substr(0, container.size() - 1)));
 }
 
 RESHARD_DECL std::optional<std::string_view>

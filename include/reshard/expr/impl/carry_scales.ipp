@@ -247,7 +247,8 @@ private:
         auto const& made = outputs_of(number_of(scaled.scales));
         std::string text = words("'", output.key, "' has elements of '", tensor, "', and "), by;
         if (made.empty())
-            text += "no output has '" + scales + "', without which they mean nothing";
+            text += rule.is_aside ? "no output has '" + scales + "', which belongs to them"
+                                  : "no output has their scales '" + scales + "'";
         else
             text += words("'", scales, "', which belongs to them, ",
                           made.front()->key == scales ? "keeps its name"
@@ -258,8 +259,8 @@ private:
         else if (is_error)
             by = advice(output.key, rule, tensor, scales);
         else
-            text +=
-                "; it holds for that tensor alone: give one for '" + output.key + "', or remove it";
+            text += "; '" + scales + "' applies to that tensor only; write one for '" + output.key +
+                    "', or remove it";
         auto const own = with_ending(output.key, rule.tensor, rule.scales);
         findings_.push_back({is_error ? severity::error : severity::warning,
                              made.empty() ? errc::unknown_key : errc::bad_layout, output.key,

@@ -185,11 +185,10 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
         expression const& fused = program.find(key)->value;
         auto const sizes = member_sizes(made, fused.shape[axis]);
         if (sizes.empty() || made.blocks >= too_many_blocks)
-            fail(
-                errc::bad_layout, fused_text_of(key, fused.shape, made),
-                ", and the target has it whole, but the note about it (", made.macro,
-                ") does not say of which extents its tensors are; give a layout that cuts it into ",
-                made.blocks, ", or write it as it is (cut_fused)");
+            fail(errc::bad_layout, fused_text_of(key, fused.shape, made),
+                 ", and the target does not cut it, and its note (", made.macro,
+                 ") does not give the sizes of its tensors; give a layout that cuts it into ",
+                 made.blocks, ", or write it as it is (cut_fused)");
         for (relation const& one : related.relations())
             if (one.what == relation::kind::scale && one.key == key)
                 deinterleave_scales(program, one, made, sizes);
@@ -198,7 +197,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
     }
     auto const& [key, made] = *all.begin();
     std::string const others =
-        all.size() > 1 ? " (and " + counted(all.size() - 1, "more key") + " so)" : "";
+        all.size() > 1 ? " (and " + counted(all.size() - 1, "more key") + ")" : "";
     return fused_text_of(key, program.find(key)->value.shape, made) + others +
            ", and the target has it whole: its tensors are written one after the other, as the "
            "statement  " +
@@ -317,8 +316,8 @@ inline std::optional<std::string> find_fused_again(mapping const& program,
                 std::string const name(from.key);
                 return fused_text_of(name, from.shape, *how) + ", and '" + key +
                        "' is made of it by  " + made.macro +
-                       "  as if it were one tensor, so that nothing would say any more which are "
-                       "in it; take it apart first, with the statement  " +
+                       "  as one tensor, and the order of its parts would be lost; take it apart "
+                       "first, with the statement  " +
                        name + " -> " + operands_of(how->macro) + ", " + how->macro;
             }
         }

@@ -102,8 +102,8 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis) {
                      wanted.scattered.held,
                      " boxes there, so that ranks would get elements of wrong tensors");
     if (parts == 1)
-        return ", and the target does not cut it there, so that ranks would get elements of "
-               "several tensors in turn, and they expect one after the other";
+        return ", and the target does not cut it there, so that each rank would read the tensors "
+               "interleaved, not one after another";
     return words(", and the target cuts it there into ", parts,
                  wanted.is_even(axis) ? "" : " that are not equal",
                  ", so that ranks would get elements of wrong tensors");
@@ -112,7 +112,7 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis) {
 /// What makes a fused tensor what the target needs.
 inline std::string remedy(std::string const& key, fused_tensor const& made, bool is_scattered) {
     if (made.macro.empty())
-        return "; make it anew for as many parts";
+        return "; fuse it again for that number of parts";
     std::string const macro = ", " + made.macro, parts = operands_of(made.macro);
     if (is_scattered)
         return "; take it apart with the statement  " + key + " -> " + parts + macro +
@@ -263,9 +263,7 @@ inline std::string taken_fault(mapping const& program, fused_sources const& know
     std::string const key(from.key);
     std::string const text = fused_text_of(key, from.shape, *one.made) + ", and '" + output + "' ";
     if (one.is_even())
-        return text +
-               "has elements of it in another form, in which its tensors are not known any "
-               "more" +
+        return text + "reshapes it, so its tensors can no longer be identified" +
                remedy(key, *one.made, true);
     return text + "takes " + taken_text(one.elements) +
            (one.made->macro.empty() ? "; take it apart part by part"

@@ -260,7 +260,7 @@ inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
                                        std::filesystem::path const& path,
                                        safetensors_options const& options) {
     opened_checkpoint opened = open_unselected(std::move(files), path, options);
-    select_keys(opened, options.only, options.without);
+    select_keys(opened, options);
     check_parts(opened);
     return opened;
 }

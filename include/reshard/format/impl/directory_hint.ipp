@@ -155,28 +155,60 @@ inline std::string hint_of_latest(file_store const& files, std::filesystem::path
     return lost;
 }
 
-/// What is in a directory and seems to be a checkpoint: directories, or else files.
+/// The name of a file with each number in so many digits that names sort by their numbers, or
+/// without its numbers.
+inline std::string name_by_number(std::filesystem::path const& path, std::size_t digits) {
+    std::string text, number;
+    auto const add_number = [&] {
+        number.erase(0, number.find_first_not_of('0'));
+        if (digits > 0)
+            text += std::string(digits - std::min(digits, number.size()), '0') + number;
+        number.clear();
+    };
+    for (char const c : path.filename().string()) {
+        bool const is_digit = c >= '0' && c <= '9';
+        if (!is_digit && !number.empty())
+            add_number();
+        (is_digit ? number : text) += c;
+    }
+    if (!number.empty())
+        add_number();
+    return text;
+}
+
+/// Whether a directory seems to be a later step of the same training than another.
+inline bool is_later_step(std::filesystem::path const& a, std::filesystem::path const& b) {
+    constexpr std::size_t most_digits = 20;
+    return name_by_number(a, 0) == name_by_number(b, 0) &&
+           name_by_number(a, most_digits) > name_by_number(b, most_digits);
+}
+
+/// What is in a directory and seems to be a checkpoint: directories, or else files. Of steps the
+/// latest is named.
 inline std::string hint_of_entries(file_store const& files,
                                    std::vector<std::filesystem::path> const& all) {
     for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {
         bool const is_file = kind == file_store::kind::file;
-        std::string text;
-        std::size_t others = 0;
+        std::filesystem::path named;
+        std::string format;
+        std::size_t count = 0;
         for (std::size_t i = 0; i < std::min(all.size(), most_hint_entries); ++i) {
             if (files.find(all[i]) != kind ||
                 (is_file && !may_hold_tensors(all[i].filename().string())))
                 continue;
             auto const seen = see_format(files, all[i]);
-            if (seen && text.empty())
-                text = "give " + all[i].string() + (is_file ? " itself" : "") +
-                       ", which looks like " + seen->format;
-            else if (seen)
-                ++others;
+            if (seen && (count++ == 0 || (!is_file && is_later_step(all[i], named)))) {
+                named = all[i];
+                format = seen->format;
+            }
         }
-        if (!text.empty())
-            return text + (others == 0   ? ""
-                           : others == 1 ? ", or the other one"
-                                         : ", or one of " + std::to_string(others) + " others");
+        std::size_t const others = count - 1;
+        if (count > 0)
+            return "give " + named.string() + (is_file ? " itself" : "") + ", which looks like " +
+                   format +
+                   (others == 0   ? ""
+                    : others == 1 ? ", or the other one"
+                                  : ", or one of " + std::to_string(others) + " others");
     }
     return {};
 }

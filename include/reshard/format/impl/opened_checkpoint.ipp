@@ -88,24 +88,24 @@ inline void warn_of_common(checkpoint_metadata& found, key_selection& selection)
                                  " in it where this is written for Megatron-Core");
 }
 
-RESHARD_DECL void select_keys(opened_checkpoint& opened, std::vector<std::string> const& only,
-                              std::vector<std::string> const& without) {
-    if (only.empty() && without.empty())
+RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options const& options) {
+    if (options.only.empty() && options.without.empty())
         return;
     checkpoint_metadata& found = opened.metadata;
     std::string const first = !found.tensors.empty()   ? found.tensors.front().key
                               : !found.objects.empty() ? found.objects.front().key
                                                        : std::string();
     std::size_t const count = found.tensors.size() + found.objects.size();
-    key_selection selection(only, without);
+    key_selection selection(options.only, options.without);
     auto const is_left_out = [&](auto const& value) { return !selection.takes(value.key); };
     warn_of_common(found, selection);
     std::erase_if(found.tensors, is_left_out);
     std::erase_if(found.objects, is_left_out);
     selection.check_matched(found, first, count);
-    if (found.tensors.empty())
+    bool const has_values = options.takes_values_alone && !found.objects.empty();
+    if (found.tensors.empty() && !has_values)
         fail(errc::unknown_key, found.path.string(), ": no tensor is selected",
-             found.objects.empty() ? "" : ", only values that are none");
+             found.objects.empty() ? "" : ", but values that are not tensors");
     select_aliases(found);
     std::erase_if(found.fused, [&](auto const& fused) {
         return !std::ranges::binary_search(found.tensors, fused.first, {}, &checkpoint_tensor::key);

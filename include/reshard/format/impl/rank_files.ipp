@@ -74,7 +74,7 @@ public:
             if (files == tensors_[alias.first].size() && files == tensors_[alias.second].size())
                 result_.aliases.insert(alias);
         opened_checkpoint opened{std::move(result_), store(), reader()};
-        select_keys(opened, options.only, options.without);
+        select_keys(opened, options);
         place_all(opened.metadata);
         warn_of_objects(opened.metadata);
         return opened;

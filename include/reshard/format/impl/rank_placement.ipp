@@ -123,8 +123,9 @@ public:
         if (rules_.stages)
             for (holder_t const rank : row.shards.holders())
                 if (!ranks.contains(rank))
-                    refuse(tensors.front(), words("rank ", rank, " does not have it, where ",
-                                                  rules_.file, " places it; mend its stages"));
+                    refuse(tensors.front(),
+                           words("rank ", rank, " lacks it, but ", rules_.file,
+                                 " assigns it to rank ", rank, "; correct 'stages'"));
         return result;
     }
 

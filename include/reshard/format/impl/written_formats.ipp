@@ -28,7 +28,7 @@ inline constexpr written_format written_formats[] = {
     {"safetensors", ".safetensors", false, false, nullptr},
     {"sharded_safetensors", "", false, false, nullptr},
     {"torch_dcp", "", true, true, plan_dcp},
-    {"torch_save", ".pt", true, false, plan_torch_file},
+    {"torch_save", ".pt", true, false, plan_torch_file, false, {".pth", ".bin", ".ckpt"}},
     {unified_format, "", false, false, plan_unified, true},
 };
 

@@ -108,6 +108,8 @@ RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::s
     using shard = digested_shard const&;
     if (!are_all([](shard in_a, shard in_b) { return in_a.place() == in_b.place(); }))
         return digest_verdict::other_shards;
+    if (of_a.empty())
+        return digest_verdict::empty;
     if (!are_all([](shard in_a, shard in_b) {
             return in_a.chunk_bytes != 0 && in_a.chunk_bytes == in_b.chunk_bytes;
         }))
@@ -154,7 +156,7 @@ RESHARD_DECL void compared_tensors::judge(std::size_t number,
     counts_.other_shards += verdict == digest_verdict::other_shards;
     counts_.no_digests += verdict == digest_verdict::no_digests;
     bool const has_equal_copies = verdict == digest_verdict::unequal;
-    if (verdict != digest_verdict::equal)
+    if (verdict != digest_verdict::equal && verdict != digest_verdict::empty)
         kept_.push_back(
             {number, pair, has_equal_copies,
              bytes_to_compare(a.tensors[pair.first], b.tensors[pair.second], has_equal_copies)});

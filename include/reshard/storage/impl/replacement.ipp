@@ -186,7 +186,11 @@ inline bool is_sharded_checkpoint(std::filesystem::path const& directory) {
 }
 
 RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
-    if (!format_of_file(target.string()))
+    bool const is_known =
+        std::ranges::any_of(names_of_written_formats(), [&](std::string const& name) {
+            return written_format_of(name).is_file_name(target.string());
+        });
+    if (!is_known)
         refuse_replacement(target, target);
     std::filesystem::path const parent = directory_of(target);
     if (names_if_any(parent).contains(target.filename().string()))
@@ -194,17 +198,26 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
              parent.string(), "; give that as the target, or another name");
 }
 
-RESHARD_DECL void check_file_target(std::filesystem::path const& target, std::string_view ending) {
+/// `.pt (or .pth, .bin, .ckpt)`: the endings of a single file.
+inline std::string endings_of(written_format const& format) {
+    std::string others;
+    for (std::string_view const ending : format.other_endings)
+        if (!ending.empty())
+            others += (others.empty() ? " (or " : ", ") + std::string(ending);
+    return std::string(format.ending) + others + (others.empty() ? "" : ")");
+}
+
+RESHARD_DECL void check_file_target(std::filesystem::path const& target,
+                                    written_format const& format) {
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
         fail(errc::usage, target.string(),
              ": is a directory, which no file replaces; give the name of a file");
-    if (target.extension() != ending)
-        fail(errc::usage, target.string(), ": does not end with ", ending,
+    if (!format.is_file_name(target.extension().string()))
+        fail(errc::usage, target.string(), ": does not end with ", endings_of(format),
              ", by which such a file is recognised; add that");
     std::filesystem::path const parent = directory_of(target);
-    if (ending == ".safetensors" && !std::filesystem::exists(target, ignored) &&
-        is_sharded_checkpoint(parent))
+    if (!format.plan && !std::filesystem::exists(target, ignored) && is_sharded_checkpoint(parent))
         fail(errc::already_exists, target.string(),
              ": would be taken for a file of the checkpoint ", parent.string(),
              ", which could not be opened any more; give another directory");

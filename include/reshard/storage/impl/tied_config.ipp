@@ -88,8 +88,8 @@ inline void correct_config(tied_names& names, std::string text, std::vector<tie_
     if (is_right)
         return;
     names.config = std::move(text);
-    names.notes.push_back(words(hf_config_name, ": tie_word_embeddings is ",
-                                is_tied ? "true" : "false", " now, for '", key,
+    names.notes.push_back(words(hf_config_name, ": set tie_word_embeddings to ",
+                                is_tied ? "true" : "false", ", because '", key,
                                 is_tied ? "' has no tensor" : "' is a separate tensor"));
 }
 

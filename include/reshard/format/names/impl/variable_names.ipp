@@ -94,7 +94,7 @@ RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
             hint +=
                 std::string(hint.empty() ? "" : ", ") + "'" + found.front().wanted + "' is '" +
                 found.front().stored + "' by the names of '" + std::string(table.name) + "'" +
-                (found.size() > 1 ? " (and " + counted(found.size() - 1, "more key") + " so)" : "");
+                (found.size() > 1 ? " (and " + counted(found.size() - 1, "more key") + ")" : "");
     }
     return hint;
 }
