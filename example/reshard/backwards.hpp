@@ -23,7 +23,7 @@ reshard::aoa::reversal reverse_program(reshard::aoa::program const& expanded,
                                        reshard::catalog const* target, job_files const& files);
 
 /// The program that makes of `source` what `written` would make it of, without macros; `known` is
-/// what the files of the target and of `--like` say of that. Complete only where there is no error.
+/// the answers of the target's files and of `--like`. Complete only if there is no error.
 reshard::aoa::expansion expand_backwards(reshard::aoa::program const& written,
                                          reshard::catalog const& source,
                                          std::vector<reshard::aoa::known_tensor> const& known,

@@ -32,7 +32,7 @@ std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
     return known;
 }
 
-/// The renames of tensors; `object_renames` has those of other values.
+/// The renames of tensors; `object_renames` has the other values' renames.
 std::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const& tensors,
                                         std::vector<aoa::state_suffix> const& states,
                                         job_files const& files) {

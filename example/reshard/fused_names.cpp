@@ -17,7 +17,7 @@ using namespace reshard;
 
 namespace {
 
-/// Names of fused tensors. A row for a kind of model comes before that of any.
+/// Names of fused tensors. A row for one kind of model precedes the row for any.
 ///
 /// \par Source transformers (models/NAME/modeling_NAME.py), vLLM (model_executor/models), PyTorch,
 ///             PaddleFormers, Megatron-Core, timm and llama.cpp, as each row says

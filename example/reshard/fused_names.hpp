@@ -47,7 +47,7 @@ struct fused_name {
 /// The rows of the table for a key in a model of that kind, or null.
 fused_name const* find_fused_name(std::string_view key, std::string_view model);
 
-/// What a checkpoint's `config.json` says of it; nothing if there is none.
+/// The facts in a checkpoint's `config.json`; empty if it has none.
 struct model_facts {
     std::string type; ///< `model_type`, of the text model if there is one
     /// Entries with whole numbers.

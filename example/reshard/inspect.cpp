@@ -207,7 +207,7 @@ std::string shortened(std::string const& text, std::size_t most) {
     return text.substr(0, most) + "...";
 }
 
-/// What a value says; nothing for one that is not understood.
+/// A value as text; std::nullopt if its form is unknown.
 std::optional<std::string> text_of(detail::saved_object const& value,
                                    checkpoint_metadata const& opened) {
     try {

@@ -237,7 +237,7 @@ std::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_entr
     return axes;
 }
 
-/// What is said of tensors that are cut, by what is known of their order.
+/// The messages about cut tensors, by the known order of their parts.
 std::string_view fused_advice(fused_order order) {
     switch (order) {
     case fused_order::parts:
@@ -361,7 +361,7 @@ void check_scale_sources(job& all, layout const& held, job_files const& files) {
     }
 }
 
-/// Puts the tensors of what is interleaved, and what the target has whole, one after the other.
+/// De-interleaves the tensors that the target has whole.
 void deinterleave_whole(job& all, layout const& held, job_files const& files) {
     if (files.cut_fused || all.first_error())
         return;

@@ -43,7 +43,7 @@ struct job_files {
     reshard::aoa::lower_options lowering = {};
     bool cut_fused = false; ///< fused tensors may be cut otherwise than they were made for
     bool reverse = false;   ///< the program is written in the other direction
-    std::string like;       ///< what has the tensors that such a program makes again
+    std::string like;       ///< a checkpoint with the tensors that such a program restores
     reshard::aoa::reverse_options reversing = {};
 };
 

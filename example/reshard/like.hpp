@@ -9,7 +9,7 @@
 #include <vector>
 
 /// \file
-/// What `--like` names: what is known of tensors that a program is to make again.
+/// `--like`: the shapes and types of the tensors that a program restores.
 
 namespace tool {
 

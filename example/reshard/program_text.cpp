@@ -68,7 +68,7 @@ void add_numbers(boost::json::value const& config, std::string const& prefix,
         }
 }
 
-/// Which numbers a configuration has in place of one that it does not have: those of that name, or
+/// The numbers that a configuration gives instead of a missing one: by that name, or
 /// else the nearest one, or all.
 std::string numbers_like(boost::json::value const& config, std::string const& name) {
     std::map<std::string, std::string> numbers;

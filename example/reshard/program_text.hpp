@@ -16,7 +16,7 @@
 /// A text that begins as those of the tool do (`#! program`) may have gaps:
 ///
 /// - `{num_hidden_layers}`, `{text_config.hidden_size}`: a value, of `--set` or of the
-///   `config.json` beside the source, where a name before a dot is that of an object.
+///   `config.json` beside the source; a name before a dot names an object.
 /// - `{switch NAME: OLD -> NEW}`: in all lines below, OLD is NEW if `--set NAME=1` says so, or if
 ///   a key of the source has NEW in it and `--set NAME=0` is not given. A line `#! switch NAME:
 ///   description` lists it.

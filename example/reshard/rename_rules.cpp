@@ -77,7 +77,7 @@ std::vector<aoa::segment> segments_of(aoa::program const& code, aoa::name const&
     return {{aoa::segment::kind_type::text, std::string(code.text(called))}};
 }
 
-/// What a placeholder adds to the number that it has for.
+/// The offset that a placeholder adds to its number.
 index_t shift_of(aoa::segment const& placeholder, bool is_right) {
     return placeholder.first - (is_right && placeholder.text == "LAYER_ID_OFFSET" ? 1 : 0);
 }
@@ -109,8 +109,8 @@ std::vector<rename_pair> pairs_of_file(std::string const& path) {
     return all;
 }
 
-/// Refuses renames that depend on one another, since they are done one after the other, and one to
-/// the name of what is there.
+/// Refuses renames that depend on each other, since they are done in turn, and a rename to
+/// an existing name.
 void check_independent(std::vector<rename_pair> const& all, key_set const& keys,
                        std::string_view whose) {
     std::map<std::string_view, rename_pair const*> by_old, by_new;
@@ -219,7 +219,7 @@ private:
     key_set unstored_; ///< tensors of which there are only states
     std::map<std::string, std::string, std::less<>> taken_;
     std::vector<rename_pair> pairs_;
-    bool is_matched_ = false, acts_ = false; ///< what the last rename did
+    bool is_matched_ = false, acts_ = false; ///< of the last rename
     std::string first_taken_;                ///< by an earlier one
 };
 

@@ -91,7 +91,7 @@ public:
                                    std::vector<reshard::aoa::state_suffix> const& states,
                                    std::string_view whose) const;
 
-    /// What the first rename that matches makes of a key, std::nullopt if none matches.
+    /// The key after the first rename that matches it, std::nullopt if none does.
     std::optional<std::string> rename(std::string_view key) const;
 
     /// The key of which the renames make this name, std::nullopt if there is none.

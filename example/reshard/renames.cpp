@@ -46,7 +46,7 @@ constexpr std::string_view no_cast = "keep";
 /// `PATTERN=DTYPE`.
 struct cast_pattern {
     detail::given_pattern pattern;
-    std::optional<data_type> dtype; ///< std::nullopt: it stays what it is
+    std::optional<data_type> dtype; ///< std::nullopt: unchanged
 };
 
 bool is_floating(data_type dtype) {
@@ -61,7 +61,7 @@ cast_pattern cast_of(std::string const& text) {
             data_type_from_name(text.substr(sign + 1))};
 }
 
-/// True where a cast to that type is for a tensor: of floating point alike, or of complex numbers.
+/// True if a cast to that type applies to a tensor: both floating point, or both complex.
 bool is_meant(cast_pattern const& cast, data_type dtype) {
     return !cast.dtype                       ? is_floating(dtype) || detail::is_complex(dtype)
            : detail::is_complex(*cast.dtype) ? detail::is_complex(dtype)

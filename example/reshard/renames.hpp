@@ -29,10 +29,10 @@ bool has_renames_beside(job_files const& files);
 /// The state that tensors have, by the conventions of their names.
 std::vector<reshard::aoa::state_suffix> states_in(reshard::catalog const& tensors);
 
-/// The keys of tensors and of the source's values that are no tensors.
+/// The keys of tensors and of the source's other values.
 key_set keys_of(reshard::catalog const& tensors, job_files const& files);
 
-/// What `--rename` makes of the source's values that are no tensors: new names by old ones.
+/// The new names, by old ones, that `--rename` gives the source's other values.
 std::map<std::string, std::string> object_renames(job_files const& files);
 
 /// What `--cast` makes of tensors.

@@ -38,7 +38,7 @@ RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& known);
 /// known of them: these, and what can be told from what becomes of them.
 ///
 /// Operands of a concat of which nothing is known are taken to be of equal size, with a warning
-/// where no fused macro says that they are. The type before a cast and the shape before a reshape
+/// unless a fused macro says that they are. The type before a cast and the shape before a reshape
 /// follow from `known` alone: an error says of which tensor they are lacking.
 ///
 /// \pre        `expanded` is what `expand` gives with `expand_options::reverse`, over `target`

@@ -33,7 +33,7 @@ namespace reshard::aoa {
 /// quoted value of an attribute, names and `->` begin another statement, of which `expand` warns.
 ///
 /// A text may also be the JSON of an `aoa_config`: `{"aoa_statements": ["a -> b"]}`, that object as
-/// the member `aoa_config` of another one, or the list alone. The program's text is then that of
+/// the member `aoa_config` of another one, or the list alone. The program's text then consists of
 /// the statements, each at its line and column; `\v` ends one that others follow on its line.
 ///
 /// \throws     error with errc::syntax, with file, line, column, what was expected and the line

@@ -64,7 +64,7 @@ public:
         return find(key_of_state(parameter, state));
     }
 
-    /// Its key; of a state that is not there, the key that it would have.
+    /// Its key; of a missing state, the key that it would have.
     std::string state_key(std::string_view parameter, state_suffix const& state) const {
         key_id const id = find_state(parameter, state);
         return id != none ? source_[id].key : key_of_state(parameter, state);

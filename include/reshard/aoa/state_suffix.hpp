@@ -23,7 +23,7 @@ namespace reshard::aoa {
 /// and for some conventions a beginning.
 struct state_suffix {
     std::string suffix;
-    bool scalar = false;        ///< one number, whatever the shape of the parameter
+    bool scalar = false;        ///< one number, for any shape of the parameter
     index_vector block = {};    ///< not empty: one number for each block of these extents
     std::string prefix = {};    ///< before the parameter's key, as `optim.state.`
     std::string container = {}; ///< the parameter's key begins with it, the part inside does not
@@ -52,7 +52,7 @@ RESHARD_DECL std::string_view parameter_of(std::string_view key,
 RESHARD_DECL std::string key_of_state(std::string_view parameter, state_suffix const& state);
 
 /// Calls `visit(parameter, state)` for each way to read a key as state, until it returns true;
-/// tells whether it did. The parameter's key lasts as long as the call.
+/// returns whether it did. The parameter's key lasts as long as the call.
 bool any_parameter(std::string_view key, std::vector<state_suffix> const& suffixes,
                    auto const& visit) {
     for (state_suffix const& each : suffixes) {
@@ -71,10 +71,10 @@ bool any_parameter(std::string_view key, std::vector<state_suffix> const& suffix
 /// The characters between the parts of a key.
 inline constexpr std::string_view separators = "./";
 
-/// What an optimizer's key may be: the state `name` of the parameter that it has inside.
+/// A reading of an optimizer's key: the state `name` of the parameter inside it.
 struct state_reading {
     std::string_view prefix;    ///< before the parameter
-    std::string_view parameter; ///< without what the model's keys may begin with
+    std::string_view parameter; ///< without a prefix of the model's keys
     std::string_view suffix;
     std::string_view name;  ///< of the state, as `exp_avg`
     bool is_joined = false; ///< `P_exp_avg` or `exp_avg.0.P`: only if the catalog has the parameter
@@ -89,7 +89,7 @@ RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key)
 RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key);
 
 /// The beginning that most parameters have, by how many; of equal ones the likeliest name of a
-/// model; nothing if there is none, or if that does not tell.
+/// model; std::nullopt if none is, or if that leaves it open.
 RESHARD_DECL std::optional<std::string_view>
 most_voted(std::map<std::string_view, std::size_t> const& all);
 

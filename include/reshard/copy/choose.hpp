@@ -67,7 +67,7 @@ constexpr bool is_transposed(affine_copy const& copy) {
 
 /// A copy of complex numbers as one of their parts, two for each.
 ///
-/// \throws error with errc::limit_exceeded where there is no axis left for them
+/// \throws error with errc::limit_exceeded if no axis is left for them
 constexpr affine_copy by_parts(affine_copy copy) {
     if (copy.ndim() == max_ndim)
         fail(errc::limit_exceeded, "complex numbers are cast along ", max_ndim,

@@ -80,7 +80,7 @@ constexpr bool is_lossless(data_type from, data_type to) {
            (!a.has_minus_zero || b.has_minus_zero);
 }
 
-/// True where a cast has a meaning: complex numbers become complex ones, and no others do.
+/// True if a cast has a meaning: complex numbers become complex ones, and no others do.
 constexpr bool is_castable(data_type from, data_type to) {
     return is_complex(from) == is_complex(to);
 }

@@ -18,7 +18,7 @@
 #include <type_traits>
 
 /// \file
-/// What an element is: every data type of safetensors, and complex128; its size in bits, and its
+/// The type of an element: all data types of safetensors, and complex128; its size in bits, and its
 /// names.
 
 namespace reshard {
@@ -110,7 +110,7 @@ constexpr std::string_view name(data_type dtype) { return detail::facts(dtype).n
 
 namespace detail {
 
-/// The data type of a code (case matters, as in safetensors), or nothing.
+/// The data type of a code (case matters, as in safetensors), or std::nullopt.
 constexpr std::optional<data_type> data_type_from_code(std::string_view text) {
     for (std::size_t i = 0; i < data_type_count; ++i)
         if (all_data_types[i].code == text)

@@ -15,7 +15,7 @@ namespace reshard {
 /// The tensor with each element rounded to `dtype` (to nearest, ties to even; NaN stays NaN).
 ///
 /// \throws     error with errc::dtype_mismatch between complex and real numbers, with
-///             errc::limit_exceeded where more than 15 roundings follow one another
+///             errc::limit_exceeded if more than 15 roundings follow each other
 /// \par Source the dtype attribute of AOA; there float16, float32 and bfloat16 only
 constexpr expression cast(expression const& tensor, data_type dtype) {
     detail::check_castable(tensor.dtype, dtype);

@@ -141,7 +141,7 @@ struct relation {
         state,        ///< optimizer state of the parameter's shape
         scalar_state, ///< optimizer state that is one number
         scale,        ///< scales of blocks of the tensor
-        alias,        ///< the same value under another name: a tensor of its own in a target
+        alias,        ///< the same value under another name: a separate tensor in a target
         copy,         ///< of the source: has to be equal, and is not used
         tie,          ///< an alias that the caller wants to be the same tensor, written once
     } what{};
@@ -211,7 +211,7 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// Declares that the target tensor `key` has others interleaved, in place of what was declared
+    /// Declares that the target tensor `key` has others interleaved, and replaces what was declared
     /// of it. Stored mappings do not have it, and comparisons pass over it.
     void fuse(std::string const& key, detail::fused_tensor how) {
         fused_.insert_or_assign(key, std::move(how));

@@ -49,13 +49,13 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
 /// The format of files that `--source-layout` describes.
 inline constexpr std::string_view rank_files_format = "rank_files";
 
-/// The same without a selection and what is said of other files beside it.
+/// The same without a selection and without warnings about other files beside it.
 RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path,
                                                safetensors_options const& options);
 
 /// Files of ranks in a directory, which `options.source_layout` describes (`rank_files`): a tensor
-/// is what the rules put together. What several ranks have is read, and has to be equal.
+/// is assembled by the rules. Replicas are read, and have to be equal.
 ///
 /// \throws error with errc::bad_layout for that description; errc::missing_file for a rank without
 ///         a file; errc::corrupt_file for one too many, a rank without a tensor that others have

@@ -107,7 +107,7 @@ struct checkpoint_object {
     bool is_none = false;       ///< as far as it is known
     bool holds_tensors = false; ///< within it, where they have no keys and are not read
     bool is_common = false;     ///< is a part of what ranks have in common, which is one file
-    std::string opaque{};       ///< why it is never read nor written; empty where it is
+    std::string opaque{};       ///< why it is never read nor written; empty if it is
 
     bool operator==(checkpoint_object const&) const = default;
 };
@@ -138,7 +138,7 @@ struct checkpoint_metadata {
     /// What holds more of the same checkpoint, and was not read: files beside these, such as the
     /// optimizer state and master weights of a Unified Checkpoint.
     std::vector<std::string> unread{};
-    std::string unread_reason{}; ///< goes on behind their names
+    std::string unread_reason{}; ///< follows their names
     /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
     /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};

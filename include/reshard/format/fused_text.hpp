@@ -33,7 +33,7 @@ RESHARD_DECL std::string fused_text(fused_tensors const& all);
 /// \throws error with errc::corrupt_file that names `file` and the place
 RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file);
 
-/// Adds that member to the object that is being written, unless there are no such tensors.
+/// Adds that member to the object that is being written, if there are such tensors.
 RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& all);
 
 /// The tensors of that member of an object, if it has one.

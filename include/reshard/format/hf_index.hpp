@@ -61,7 +61,7 @@ inline constexpr std::string_view mistral_name = "consolidated.safetensors";
 inline constexpr std::string_view mlx_name = "weights.safetensors";
 
 /// The ending of the files that an index lists, by the index's name: `.safetensors` for
-/// `model.safetensors.index.json`, for another stem, and for a variant, which stands before or
+/// `model.safetensors.index.json`, for another stem, and for a variant, which comes before or
 /// after `index`; `.bin` likewise. Empty for any other name.
 ///
 /// \par Source the variants of Hugging Face transformers and diffusers, such as
@@ -138,7 +138,7 @@ struct index_difference {
 };
 
 /// \param keys of the index for that file
-/// \param names of what the file has
+/// \param names of the file's tensors
 RESHARD_DECL index_difference compare_with_index(hf_index const& index, index_keys const& keys,
                                                  index_keys names);
 

@@ -114,7 +114,7 @@ struct layout_stages {
     std::vector<key_pattern> last;
 };
 
-/// The number of the layer that a key belongs to, or nothing.
+/// The number of the layer that a key belongs to, or std::nullopt.
 RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages const& stages);
 
 /// A layout file in the rules form.

@@ -41,7 +41,7 @@ struct opened_checkpoint {
     std::shared_ptr<file_store const> files;
     /// Empty where values that are no tensors cannot be carried to other formats.
     object_reader read_objects{};
-    /// Why tensors are not whole, by key: they have parts in files that are not there.
+    /// Why tensors are not whole, by key: some of their shards are in missing files.
     std::map<std::string, std::string> incomplete{};
 };
 
@@ -58,7 +58,7 @@ inline std::string why_too_many_axes(std::size_t axes) {
     return words("it has ", axes, " axes, and those of at most ", max_ndim, " are read");
 }
 
-/// What an error says behind what it names, "tensor 'w'" for one, or all of it.
+/// The text of an error after its subject, such as "tensor 'w'", or the whole text.
 RESHARD_DECL std::string text_behind(std::string_view text, std::string_view what);
 
 /// Puts together a checkpoint of whole tensors, which are anywhere in its files: each at one place,
@@ -95,7 +95,7 @@ public:
 
     /// Adds a box of a tensor of that shape, of which other files may have others.
     ///
-    /// \throws error with errc::corrupt_file where a file before has another shape or data type of
+    /// \throws error with errc::corrupt_file if an earlier file has another shape or data type of
     ///         it; it names both files
     RESHARD_DECL void add_part(std::string const& key, index_vector const& shape, box const& region,
                                file_tensor const& tensor);
@@ -106,7 +106,7 @@ public:
     /// True for a key that was added.
     bool has(std::string const& key) const { return keys_.contains(key); }
 
-    /// What `read()` finds of a tensor of the last file; nothing where it cannot be read, which is
+    /// The result of `read()` for a tensor of the last file; empty if it cannot be read, which is
     /// noted.
     ///
     /// \param what names it in errors of `read`: "tensor 'w'"
@@ -150,7 +150,7 @@ private:
     bool expects_parts_ = false;
     checkpoint_metadata result_;
     std::map<std::string, holder_t> keys_;      ///< and their files
-    std::map<std::string, std::size_t> parted_; ///< the places of tensors that were added in parts
+    std::map<std::string, std::size_t> parted_; ///< indices of tensors that were added in shards
     std::map<std::string, std::string> unread_parts_; ///< and why
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;

@@ -51,7 +51,7 @@ struct tied_key {
 RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_sharding> tensors,
                                                        std::vector<tied_key> const& ties);
 
-/// Says that each alias is the target tensor of its key: defined alike, and related, so that
+/// Says that each alias is the target tensor of its key: defined equally, and related, so that
 /// `convert` writes it once if files can have names.
 ///
 /// \throws error with errc::unknown_key for an alias of a key that the program does not define

@@ -20,7 +20,7 @@ namespace reshard {
 ///
 /// \throws error with errc::unknown_key for a target tensor that the program does not yield (it
 ///         names a rank that wants it), with
-///         errc::shape_mismatch or errc::dtype_mismatch where layouts and program differ, and as
+///         errc::shape_mismatch or errc::dtype_mismatch if layouts and program differ, and as
 ///         `check_readable`
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target);
@@ -33,9 +33,9 @@ struct unread_use {
     std::string message;
 };
 
-/// What a program makes of tensors that cannot be read (`layout::unread`), each tensor once.
+/// The results of a program that need unread tensors (`layout::unread`), each tensor once.
 ///
-/// \param target what is wanted; null: all that the program yields
+/// \param target the wanted tensors; null: all that the program yields
 RESHARD_DECL std::vector<unread_use> find_unread(mapping const& program, layout const& source,
                                                  layout const* target);
 

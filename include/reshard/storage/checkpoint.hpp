@@ -139,7 +139,7 @@ public:
     /// A file that stays open as long as the checkpoint does, or null where it has too many files.
     file_store::file const* kept_file(holder_t file) const;
 
-    /// Reads the values that are no tensors (`metadata().objects`), but for those that are opaque.
+    /// Reads the values beside tensors (`metadata().objects`), except opaque ones.
     ///
     /// \throws error with errc::unsupported where the format has some, and they cannot be carried
     std::vector<detail::saved_object> read_objects() const;
@@ -199,7 +199,7 @@ RESHARD_DECL catalog catalog_of(checkpoint const& source);
 
 namespace detail {
 
-/// The keys of values that are no tensors and can be read, in their order.
+/// The keys of readable values beside tensors, in their order.
 RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& metadata);
 
 /// A digest of a checkpoint's tensors, files and save, without paths: all ranks have the same one.

@@ -154,7 +154,7 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
 ///         errc::unknown_key where `how.strict` says so; errc::bad_layout for a fused tensor that
 ///         the layout cuts into another number of parts than it was made for. It begins with the
-///         source's path, or, where the layout is wrong, the target's
+///         source's path, or, if the layout is wrong, the target's
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
                                     std::filesystem::path const& target,
                                     convert_options const& how = {});

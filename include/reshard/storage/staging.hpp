@@ -137,7 +137,7 @@ public:
 
     /// What another process created.
     ///
-    /// \throws error with errc::io where this process does not see it
+    /// \throws error with errc::io if this process does not see it
     staged_target(std::filesystem::path const& target, bool replace,
                   std::filesystem::path temporary)
         : staged_{resolved(without_slash(target)), std::move(temporary), replace} {

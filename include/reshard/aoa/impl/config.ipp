@@ -65,7 +65,7 @@ private:
             fail_at(at_, name);
     }
 
-    /// What is between brackets, with a comma after each element, which the last one may lack.
+    /// A list between brackets: a comma follows each element but perhaps the last.
     void elements(std::string_view close, auto&& element) {
         while (!takes(close)) {
             element();

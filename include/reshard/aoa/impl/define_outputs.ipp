@@ -267,7 +267,7 @@ private:
             guarded(key, [&] { add_state(key, value, each_suffix, keys); });
     }
 
-    /// Adds a state of what a statement has made, under the key that it has from now on.
+    /// Adds a state of a statement's result, under its new key.
     void add_state(std::string const& parameter, bound_value const& value,
                    state_suffix const& state, std::vector<std::string>& keys) {
         auto const has = has_state(in_.source, value, state);
@@ -300,7 +300,7 @@ private:
         });
     }
 
-    /// The key of a state of what a statement has made.
+    /// The key of a state of a statement's result.
     std::string new_key(std::string const& parameter, state_suffix state) {
         state.container = made_container(state);
         std::string const key = key_of_state(parameter, state);
@@ -328,8 +328,8 @@ private:
                                })->first;
     }
 
-    /// What a new key has in place of the container of its first source: the container itself, or
-    /// what is before the same name; nothing for sources that are not in the container.
+    /// The new key's counterpart of the container of its first source: the container itself, or
+    /// the text before the same name; std::nullopt for sources outside the container.
     std::optional<std::string_view> container_of(std::uint32_t id, std::string const& old) const {
         name const one{name::kind_type::text, false, id, {}};
         std::string_view const key = in_.code.text(one);
@@ -364,7 +364,7 @@ private:
     lower_context& in_;
     std::optional<missing_makers> makers_; ///< made when the first key is missing
     std::map<value_identity, std::string_view> first_names_;
-    std::map<std::string, state_of_parameter> states_; ///< of what is left over, by their keys
+    std::map<std::string, state_of_parameter> states_; ///< of the remaining tensors, by their keys
     std::map<std::string, std::string> containers_;    ///< new ones by old ones
 };
 

@@ -27,7 +27,7 @@
 
 namespace reshard::aoa::detail {
 
-/// How a tensor of so many axes is interleaved that a statement has made.
+/// How the result of a statement, a tensor of `ndim` axes, is interleaved.
 inline fused_tensor fused_of(lower_context const& context, statement const& one, std::size_t ndim) {
     origin const& made = context.code.origin(one.origin);
     attribute const* const found = find_attribute(context.code.attributes(one), "axis");
@@ -70,7 +70,7 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
     }
 }
 
-/// The same statement of tensors that stand for its operands: what is known of its results.
+/// The same statement with operands known by name alone: the facts about its results.
 ///
 /// \param first_shape of its first result
 /// \pre   the statement has been carried out, and all operands are fused

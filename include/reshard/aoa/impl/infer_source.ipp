@@ -183,7 +183,7 @@ private:
         return last;
     }
 
-    /// How the program itself would say what it casts.
+    /// How the program itself would state the type before a cast.
     static std::string other_cast(attribute const& cast) {
         auto const* const text = std::get_if<std::string>(&cast.value);
         return text ? words(", or write  src_dtype=\"...\", dst_dtype=\"", *text, "\"") : "";
@@ -280,7 +280,7 @@ private:
             add_scales(pattern, key, *facts.shape, like);
     }
 
-    /// The scales that a pattern names, if what the tensor becomes has some.
+    /// The scales that a pattern names, if the tensor's result has some.
     void add_scales(scale_pattern const& pattern, std::string const& key, index_vector const& shape,
                     std::string const& like) {
         auto const own = pattern.scales_of(key), made = pattern.scales_of(like);

@@ -177,7 +177,7 @@ private:
                source_.find(key) != source_names::none;
     }
 
-    /// Whether a tensor of the source is there under its own name, at most in another data type.
+    /// Whether a source tensor keeps its own name, at most in another data type.
     static bool is_kept(lower_context& context, std::string_view key) {
         mapping_output const* const output = context.result.map.find(key);
         return output && output->value.pieces.size() == 1 &&
@@ -213,7 +213,7 @@ inline bool are_of_one_parameter(std::string_view a, std::string_view b) {
 }
 
 /// Whether a tensor of the source goes on under its own name, or one with the name of the same
-/// parameter, and no relation says what it is.
+/// parameter, and no relation describes it.
 inline bool passes(lower_context& context, mapping_output const& output,
                    std::unordered_set<std::string_view> const& states) {
     if (output.added || !is_source_box(output.value) || states.contains(output.key))

@@ -21,13 +21,13 @@
 
 namespace reshard::aoa::detail {
 
-/// What the keys of an optimizer begin with.
+/// The prefixes of an optimizer's keys.
 struct optimizer_container {
     std::size_t size = 0;       ///< with the separator after it; 0: not an optimizer's key
     bool has_any_state = false; ///< names of state need not be known
 };
 
-/// The segment that begins at a place, without the separator after it; the last one does not count:
+/// The segment that begins at an index, without its separator; the last one does not count:
 /// nothing is inside it.
 inline std::string_view segment_at(std::string_view key, std::size_t place) {
     std::size_t const end = key.find_first_of(separators, place);
@@ -129,7 +129,7 @@ RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
 }
 
 /// The state of a parameter without an optimizer's name around: `P.exp_avg` or `exp_avg/P`. Short
-/// names are those of layers, too.
+/// names occur in layers, too.
 inline std::vector<state_reading> bare_readings(std::string_view key) {
     std::vector<state_reading> readings;
     std::size_t const last = key.find_last_of(separators), first = key.find_first_of(separators);
@@ -198,7 +198,7 @@ public:
     }
 
 private:
-    /// An optimizer's keys: what they begin with.
+    /// The prefixes of an optimizer's keys.
     static std::string_view owner_of(std::string_view key) {
         return key.substr(0, container_of(key).size);
     }

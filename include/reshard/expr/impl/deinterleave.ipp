@@ -204,7 +204,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
            key + " -> " + key + ", " + made.macro + "  does; --cut-fused writes it as it is";
 }
 
-/// Which of the tensors that were fused each place along the axis belongs to.
+/// Which of the fused tensors each index along the axis belongs to.
 class member_places {
 public:
     /// \pre `sizes` is not empty
@@ -217,7 +217,7 @@ public:
         auto const found = std::ranges::upper_bound(ends_, place % ends_.back());
         return static_cast<std::size_t>(found - ends_.begin());
     }
-    /// Where the places of that tensor end that go on from `place`.
+    /// The end of the run of that tensor's indices that contains `place`.
     index_t end(index_t place) const { return place - place % ends_.back() + ends_[at(place)]; }
 
 private:
@@ -303,7 +303,7 @@ inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output con
 }
 
 /// The first output that a macro interleaves of a fused tensor of the source as if that were a
-/// plain one, so that what is known of the source would be lost; nothing if there is none.
+/// plain one, so that the facts about the source would be lost; std::nullopt if there is none.
 inline std::optional<std::string> find_fused_again(mapping const& program,
                                                    fused_tensors const& known) {
     for (auto const& [key, made] : program.fused()) {

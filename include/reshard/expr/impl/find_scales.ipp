@@ -128,7 +128,7 @@ inline std::vector<index_t> likely_blocks(scale_rule const& rule, std::size_t ax
     return likely;
 }
 
-/// Whether blocks of that extent give so many scales; the last block may be shorter.
+/// Whether blocks of that extent give that number of scales; the last block may be shorter.
 inline bool is_block(index_t block, index_t extent, index_t scales) {
     return block > 0 && extent / block + (extent % block != 0) == scales;
 }

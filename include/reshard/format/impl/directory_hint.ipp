@@ -43,7 +43,7 @@ inline std::string hint_of_ranks(file_store const& files,
                        "ranks have");
 }
 
-/// What is in a directory that are parts of one whole, by their names: files, or directories of
+/// The entries of a directory that are parts of one whole, by their names: files, or directories of
 /// ranks; how these are read.
 ///
 /// \par Source nanotron writes `checkpoint_metadata.json` beside the directory `model`

@@ -17,7 +17,7 @@
 #include <string_view>
 
 /// \file
-/// What each format has no place for, so that all that is written can be read again.
+/// The limits of each format, so that everything written can be read again.
 
 namespace reshard::detail {
 
@@ -35,7 +35,7 @@ struct format_limits {
 inline constexpr std::size_t most_npz_name_bytes = 0xffff - std::string_view(".npy").size();
 
 /// \par Source what safetensors 0.8 (`safe_open`), NumPy 2.4 and torch 2.15 load, tried one by one;
-///             the lengths of names are those of our readers of pickles, and of zip
+///             the lengths of names are the limits of our readers of pickles, and of zip
 inline constexpr format_limits limits_of_formats[] = {
     {.format = "huggingface", .has_six_bits = false, .has_pairs = true},
     {.format = "megatron_torch_dist", .most_name_bytes = pickle_value::most_text_bytes},
@@ -93,7 +93,7 @@ inline void check_pairs(format_limits const& limits, std::string_view key, data_
          " load even extents alone: cut between pairs, or cast it to bfloat16");
 }
 
-/// Refuses extents that NumPy takes for too many, since it leaves out those that are 0.
+/// Refuses extents that are too large for NumPy, which omits zeros from their product.
 inline void check_extents(format_limits const& limits, std::string_view key, data_type dtype,
                           index_vector shape) {
     if (!limits.counts_zeros || std::ranges::find(shape, 0) == shape.end())

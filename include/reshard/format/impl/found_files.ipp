@@ -21,12 +21,12 @@
 #include <vector>
 
 /// \file
-/// Files of a directory that say what is in it: indexes of any name, and files of ranks.
+/// Files that describe a directory: indexes of any name, and files of ranks.
 
 namespace reshard::detail {
 
-/// The indexes of a directory that list files of that ending, of whatever stem and variant; without
-/// those of a Unified Checkpoint, which are parts of one. Sorted names.
+/// The indexes of a directory that list files of that ending, of any stem and variant; without
+/// a Unified Checkpoint's, which are parts of one. Sorted names.
 inline std::vector<std::string> indexes_in(file_store const& files,
                                            std::filesystem::path const& directory,
                                            std::string_view ending) {
@@ -79,7 +79,7 @@ inline bool have_parts(file_store const& files, std::vector<std::filesystem::pat
         try {
             return has_torch_parts(files, path);
         } catch (error const&) {
-            continue; // what is wrong with it is said if it is opened
+            continue; // opening it reports the error
         }
     return false;
 }

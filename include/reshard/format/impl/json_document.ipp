@@ -206,8 +206,8 @@ RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t posi
     return std::to_string(line) + ":" + std::to_string(position - line_begin + 1);
 }
 
-/// Refuses a text of values of two or three bytes each, as no checkpoint has so many of: a value
-/// takes 24 bytes, and three times as many while its list grows.
+/// Refuses a text of very many values of two or three bytes each, as no checkpoint has: a value
+/// takes 24 bytes, and three times that while its list grows.
 inline void check_memory(std::string_view text, std::string_view file) {
     constexpr std::uint64_t few = std::uint64_t{96} << 20, a_byte = 22, a_value = 72;
     auto const values = static_cast<std::uint64_t>(std::ranges::count(text, ','));

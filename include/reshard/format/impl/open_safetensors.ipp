@@ -36,9 +36,9 @@ inline void check_present(file_store const& files, std::filesystem::path const& 
              file, ", but there is no such file");
 }
 
-/// Compares the tensors of a file with those of the index.
+/// Compares the tensors of a file with the index.
 ///
-/// \return the tensors that are read from other files: what the index says counts in compatible
+/// \return the tensors that are read from other files: the index decides in compatible
 ///         mode, with a warning
 /// \throws error as `check_difference`
 inline key_set keys_elsewhere(checkpoint_reader& reader, std::filesystem::path const& index,

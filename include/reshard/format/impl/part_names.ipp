@@ -20,10 +20,10 @@
 
 namespace reshard::detail {
 
-/// What a name says of a file that is one of several.
+/// The facts in the name of a file that is one of several.
 struct part_name {
     std::string pattern;      ///< the name with `#` for each number of a part or a rank
-    bool is_of_ranks = false; ///< not only one of so many files
+    bool is_of_ranks = false; ///< of a rank, not only the k-th of n files
     bool is_certain = false;  ///< others beside it need not confirm it
 };
 
@@ -59,7 +59,7 @@ private:
         return name_.substr(begin, end - begin);
     }
 
-    /// The word before a place, with a character between them or without, in small letters.
+    /// The word before an index, with a character between them or without, in small letters.
     std::string word_before(std::size_t end) const {
         if (end > 0 && std::string_view("-_.").find(name_[end - 1]) != std::string_view::npos)
             --end;
@@ -111,7 +111,7 @@ private:
         }
     }
 
-    /// Axes of parallelism, and other words for what is cut, before the number of a part.
+    /// Axes of parallelism, and other words for shards, before the number of a part.
     static constexpr std::array<std::string_view, 11> axes{
         "tp", "pp", "mp", "ep", "dp", "cp", "sp", "part", "shard", "sharding", "stage"};
 
@@ -129,7 +129,7 @@ inline std::optional<part_name> part_of(std::filesystem::path const& path) {
 /// The files, or directories, that are parts of one whole with `path`, by their names: itself among
 /// them, in the order of `all`; none for a whole.
 ///
-/// \param all what is in its directory
+/// \param all the names in its directory
 inline std::vector<std::filesystem::path>
 parts_with(std::filesystem::path const& path, std::vector<std::filesystem::path> const& all) {
     auto const wanted = part_of(path);
@@ -144,7 +144,7 @@ parts_with(std::filesystem::path const& path, std::vector<std::filesystem::path>
     return parts;
 }
 
-/// How files of ranks are read that do not say what they are part of.
+/// The advice for files of ranks that do not describe their layout.
 inline constexpr std::string_view source_layout_advice =
     "do not say which parts of the tensors they have; write that into a file and give it with "
     "--source-layout FILE";

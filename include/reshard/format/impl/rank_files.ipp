@@ -24,7 +24,7 @@
 #include <vector>
 
 /// \file
-/// Files of ranks that do not say what they are part of become one checkpoint: a layout file says
+/// Files of ranks that do not describe their layout become one checkpoint: a layout file says
 /// how their tensors are cut.
 
 namespace reshard::detail {
@@ -205,7 +205,7 @@ private:
                      ", which begins with '", stages.layer_prefix, layer, stages.layer_suffix, "'");
     }
 
-    /// Puts what is known of whole tensors in place of the first rank's.
+    /// Replaces the first rank's facts by those about whole tensors.
     void place_all(checkpoint_metadata& opened) const {
         rank_placer const placer(rules_, opened);
         std::vector<catalog_entry> entries;
@@ -248,7 +248,8 @@ private:
     checkpoint_metadata result_;
     std::map<std::string, rank_tensors> tensors_;
     std::map<std::string, checkpoint_tensor> unread_; ///< one that a rank cannot read is none
-    std::map<std::pair<std::string, std::string>, std::size_t> aliases_; ///< in so many files
+    std::map<std::pair<std::string, std::string>, std::size_t>
+        aliases_; ///< and the number of files that have them
     std::set<std::string> object_keys_;
     std::set<std::string> repeated_; ///< of these, the keys that several files have
     std::vector<std::pair<object_reader, key_set>> readers_;

@@ -20,7 +20,7 @@
 #include <vector>
 
 /// \file
-/// Where in the whole tensors those of ranks are, by the rules of a layout file.
+/// The regions of the ranks' tensors in the whole ones, by the rules of a layout file.
 
 namespace reshard::detail {
 
@@ -29,7 +29,7 @@ struct rank_tensor {
     holder_t rank = 0;
     checkpoint_tensor local;
 
-    /// The file says where in a larger tensor this is.
+    /// The file gives the offset in a larger tensor.
     bool is_placed() const {
         index_t stored = 0;
         for (checkpoint_shard const& shard : local.shards)
@@ -40,7 +40,7 @@ struct rank_tensor {
 
 using rank_tensors = std::vector<rank_tensor>; ///< of one key, by rank
 
-/// The first byte in which two shards of the same size differ; nothing if they are equal.
+/// The first byte in which two shards of the same size differ; std::nullopt if they are equal.
 inline std::optional<std::uint64_t> first_different_byte(file_store const& files,
                                                          checkpoint_metadata const& opened,
                                                          checkpoint_shard const& a,

@@ -54,7 +54,7 @@ RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
 inline bool has_others(pickle_value value) {
     using kind = pickle_value::kind;
     switch (value.what) {
-    case kind::tuple: return value.count > 0; // an empty one may be where another one is
+    case kind::tuple: return value.count > 0; // empty ones may be shared
     case kind::list:
     case kind::set:
     case kind::dict:

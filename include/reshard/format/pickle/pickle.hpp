@@ -144,7 +144,7 @@ struct pickle_object {
 
 /// A pickle that was read.
 ///
-/// Its memory grows with the bytes that were read, not with what they claim: most checkpoints need
+/// Its memory grows with the bytes that were read, not with their claims: most checkpoints need
 /// 5 to 15 bytes a byte, and what would need more than `most_memory` is refused. Bytes and long
 /// texts are not read, and stay in the file.
 ///
@@ -159,7 +159,7 @@ public:
     /// \param allowed names of classes and functions that are known, `module.name`; a `*` at the
     ///                end is for anything but a dot. What others make is opaque (`unknown_class`).
     /// \throws error with errc::unsupported for what no tensor needs; errc::corrupt_file for bytes
-    ///         that are no pickle of protocols 2 to 5, or that end early; it names the file and the
+    ///         that are not a pickle of protocols 2 to 5, or end early; it names the file and the
     ///         position in it
     RESHARD_DECL pickle(file_store::file const& file, std::string name, byte_run where,
                         std::span<std::string_view const> allowed);
@@ -209,10 +209,10 @@ public:
     RESHARD_DECL std::string_view global(pickle_value value, std::string_view what) const;
 
     /// The name of a class or function that is not known, or of the one that made an object;
-    /// nothing for any other value. What is within the value is not looked at.
+    /// empty for any other value. Nested values are not examined.
     RESHARD_DECL std::optional<std::string_view> unknown_class(pickle_value value) const;
 
-    /// True where such a name occurs.
+    /// True if such a name occurs.
     bool has_unknown() const { return has_unknown_; }
 
     /// The value of a dict under a text; nothing where there is none.

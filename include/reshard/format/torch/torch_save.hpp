@@ -40,7 +40,7 @@ RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const>
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
                                     file_store::file const& file, std::string const& key);
 
-/// The bytes of a file that has what another one has, with None in the place of tensors, and of
+/// The bytes of a file with the values of another one: None replaces tensors, and
 /// objects of unknown classes.
 ///
 /// \throws error as `copy_of` a value
@@ -67,8 +67,8 @@ RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& file
 /// True for a value that has tensors somewhere in it; false where it cannot be read.
 RESHARD_DECL bool has_tensors(saved_object const& object);
 
-/// The tensors of the files of ranks in a directory, which have parts of them: DTensors. What is no
-/// DTensor is in each of the files; of other values those of the first file count.
+/// The tensors of a directory's files of ranks, which have shards of DTensors. Any other tensor
+/// is in each of the files; other values are the first file's.
 ///
 /// \throws error as `open_torch_file`; with errc::corrupt_file for files that contradict one
 ///         another; a part that no file has is in `incomplete`

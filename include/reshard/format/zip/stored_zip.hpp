@@ -29,7 +29,7 @@ struct zip_packing {
 
     std::uint16_t method = stored;
     bool is_encrypted = false;
-    std::uint64_t bytes = 0;    ///< of what it is unpacked, as the directory says
+    std::uint64_t bytes = 0;    ///< unpacked, as the directory says
     std::uint32_t checksum = 0; ///< of these
 
     bool operator==(zip_packing const&) const = default;
@@ -91,7 +91,7 @@ public:
         return below_->list(directory);
     }
 
-    /// Reading throws an error with errc::corrupt_file where a member does not have as many bytes
+    /// Reading throws an error with errc::corrupt_file if a member does not have the bytes
     /// as its directory says, or others than its checksum says.
     ///
     /// \pre the file does not outlive this

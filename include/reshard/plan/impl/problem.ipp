@@ -248,7 +248,7 @@ RESHARD_DECL void check_scales(mapping const& program, layout const& target) {
         fail(errc::bad_layout, found.front().message);
 }
 
-/// Why an output cannot be made; empty where it can.
+/// Why an output cannot be made; empty if it can.
 inline std::string why_unread(mapping_output const& output, mapping const& program,
                               layout const& source) {
     auto const& pieces = output.value.pieces;

@@ -129,7 +129,7 @@ inline bool is_one_tensor(expression const& one, expression const& other, mappin
     return true;
 }
 
-/// Whether a key is one of some names, within whatever parts of a model, and not of a layer.
+/// Whether a key is one of some names, within any part of a model, and not of a layer.
 inline bool ends_with_name(std::string_view key, std::span<std::string_view const> names) {
     if (std::ranges::any_of(key, [](char c) { return '0' <= c && c <= '9'; }))
         return false;

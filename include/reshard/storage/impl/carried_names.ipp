@@ -216,7 +216,7 @@ private:
         return all;
     }
 
-    /// What the parameters of an optimizer begin with in the model.
+    /// The prefix of an optimizer's parameters in the model.
     std::string const& container_of(std::string const& owner) {
         auto const [known, is_new] = containers_.try_emplace(owner);
         if (!is_new)
@@ -297,7 +297,7 @@ private:
     std::map<std::string, std::set<std::string>> names_;              ///< by optimizer
     std::map<std::string, std::string> containers_;                   ///< by optimizer
     std::map<std::string, std::string> groups_; ///< the lists of new parameters
-    /// What is said of new parameters: from which value it is, and its bytes.
+    /// The value of new parameters: the key that it comes from, and its bytes.
     std::map<std::string, std::pair<std::string, std::string>> said_;
 };
 

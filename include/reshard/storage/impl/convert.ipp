@@ -192,7 +192,7 @@ struct planned_conversion {
     }
 
     /// \throws error with errc::bad_layout for fused tensors that cannot be written so, and
-    ///         errc::unsupported where the format has no place for them
+    ///         errc::unsupported if the format has no place for them
     void plan_fused(checkpoint const& source, convert_options const& how) {
         check_torn(program, source.files_layout());
         std::string text =

@@ -149,7 +149,7 @@ public:
     name right(std::size_t i) const { return context_.code.right(one_)[i]; }
     std::string text(name const& of) const { return std::string(context_.code.text(of)); }
 
-    /// Gives the splits and concats that follow extents of what they cut or join; none: they say
+    /// Gives the splits and concats that follow the extents of their operands; none: they say
     /// no extents.
     void set_sizes(std::vector<index_t> sizes) {
         sizes_ = std::move(sizes);

@@ -33,7 +33,7 @@ inline std::vector<name> ffn_order(std::span<name const> gate, std::span<name co
     return order;
 }
 
-/// `lcm`, or a refusal where there would be absurdly many pieces.
+/// `lcm`, or a refusal if it would be absurdly large.
 inline index_t common_pieces(fused_statement const& fused, index_t source, index_t target) {
     index_t const step = source / std::gcd(source, target);
     if (step > 1'000'000'000 / target)
@@ -82,7 +82,7 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
 
 /// The extents of the tensors that a statement of `fused` names.
 ///
-/// \throws failed_statement with errc::bad_macro where they are not one for each tensor
+/// \throws failed_statement with errc::bad_macro if they are not one for each tensor
 inline std::vector<index_t> read_sizes(fused_statement const& fused, statement const& one) {
     fused.allow({"axis", "sizes"});
     fused.check_form(one.left == 1 || one.right == 1);
@@ -112,7 +112,7 @@ inline void check_shares(fused_statement const& fused, std::vector<index_t> cons
                          {});
 }
 
-/// The tensors of a statement of `fused` in so many pieces each.
+/// The tensors of a `fused` statement, each in `pieces` pieces.
 struct fused_members {
     std::vector<std::vector<name>> pieces; ///< of each
     std::vector<index_t> sizes;            ///< of a piece of each

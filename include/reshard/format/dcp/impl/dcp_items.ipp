@@ -117,7 +117,7 @@ inline void find_opaque(file_store const& files, checkpoint_metadata& found) {
     }
 }
 
-/// Values that are no tensors: items of these are files of torch.save already.
+/// Values beside tensors: their items are files of torch.save already.
 inline std::vector<saved_object> objects_of_items(file_store const& files,
                                                   std::vector<checkpoint_file> const& names,
                                                   std::vector<checkpoint_object> const& objects,

@@ -20,7 +20,7 @@
 
 namespace reshard::detail {
 
-/// Refuses files that are not all parts of one model, each at its place.
+/// Refuses files that are not all the parts of one model, in order.
 ///
 /// \par Source `gguf-split` of llama.cpp
 class gguf_part_check {

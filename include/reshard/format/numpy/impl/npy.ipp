@@ -75,7 +75,7 @@ struct npy_texts {
     std::uint64_t characters = 0; ///< of each
 };
 
-/// What an array of texts has, `<U5` or `|S3`; nothing for any other array.
+/// The texts of an array of type `<U5` or `|S3`; std::nullopt for any other array.
 ///
 /// \throws error with errc::corrupt_file if it has other bytes than its shape needs
 inline std::optional<npy_texts> texts_of(npy_array const& array, std::string const& what) {
@@ -210,7 +210,7 @@ public:
 
     file_store::file const& file() const { return *file_; }
 
-    /// Adds an array: a tensor, texts, or what is only listed.
+    /// Adds an array: a tensor, texts, or an entry that is only listed.
     void add(std::string const& key, std::string const& what, byte_run where) {
         if (!what.ends_with(".npy") && !begins_as_npy(*file_, where))
             return all_.add_opaque(key, "is no array of NumPy");

@@ -163,7 +163,7 @@ inline bool begins_as_npy(file_store::file const& file, byte_run where) {
     return start == npy_magic;
 }
 
-/// How long the header of an array is, whose first bytes are `start`, and where it begins.
+/// The length and the beginning of the header of an array, whose first bytes are `start`.
 ///
 /// \throws error with errc::corrupt_file, or errc::unsupported for another version
 inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64_t bytes,

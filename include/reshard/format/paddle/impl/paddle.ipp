@@ -210,7 +210,7 @@ private:
                    ", and another of ", *dtype, " ", shape);
         tensor.dtype = *dtype;
         tensor.shape = shape;
-        // Each box is an object of its own, of many bytes.
+        // Each box is a separate object, of many bytes.
         constexpr std::uint64_t few = 1 << 16, least_bytes = 24;
         if (++box_count_ > few + values_->bytes_read() / least_bytes)
             fail(errc::limit_exceeded, values_->file(), ": ", what, " is shard ", box_count_,

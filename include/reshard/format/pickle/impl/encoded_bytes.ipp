@@ -171,7 +171,7 @@ inline auto entry_at(auto const& entries, std::uint64_t position) {
     return next == entries.begin() ? entries.end() : std::prev(next);
 }
 
-/// A file with what is behind its end; refers to the store.
+/// A file and the bytes after its end; refers to the store.
 class file_with_encoded_bytes : public file_store::file {
 public:
     file_with_encoded_bytes(std::unique_ptr<file_store::file> real,

@@ -230,8 +230,8 @@ private:
         return found;
     }
 
-    /// What is made of a value before anything is read: three times its name, and a tensor of a
-    /// checkpoint with where it lies, or an object.
+    /// The memory of a value before anything is read: three times its name, and a tensor of a
+    /// checkpoint with its position, or an object.
     static std::uint64_t memory_of(std::string const& key, bool is_tensor) {
         return (is_tensor ? 480 : 220) + 3 * key.size();
     }

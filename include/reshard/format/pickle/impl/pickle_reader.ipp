@@ -245,7 +245,7 @@ private:
         push_object(callable, has_names ? push_pair(arguments, names) : arguments);
     }
 
-    /// What is added to an object of an unknown class, behind its arguments: a list or a dict.
+    /// The list or dict that is added to an object of an unknown class, after its arguments.
     pickle_value added_to(pickle_value object, kind what) {
         auto const [known, is_new] = added_.try_emplace({object.place, what});
         if (is_new) {
@@ -346,7 +346,7 @@ private:
     file_reader input_;
     std::span<std::string_view const> allowed_;
     std::uint64_t skipped_ = 0; ///< bytes of values that stay in the file
-    /// To objects of unknown classes, by their places and what is added.
+    /// For objects of unknown classes, by their indices and the list or dict.
     std::map<std::pair<std::uint64_t, kind>, pickle_value> added_;
 };
 

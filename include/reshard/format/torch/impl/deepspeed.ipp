@@ -58,7 +58,7 @@ inline std::vector<deepspeed_value> deepspeed_values(file_store const& files,
     return all;
 }
 
-/// What a parameter has: its weight, and its states by their names.
+/// The files of a parameter: its weight, and its states by their names.
 struct deepspeed_parameter {
     std::filesystem::path directory;
     std::optional<index_vector> weight; ///< its shape; nothing for one that cannot be read
@@ -133,7 +133,7 @@ inline void check_has_all(deepspeed_parameters const& all) {
             }
 }
 
-/// Refuses a state whose elements are not as many as its weight's. Those without axes, as a step,
+/// Refuses a state with another number of elements than its weight. States without axes, as a step,
 /// are so for all parameters.
 inline void check_states(deepspeed_parameters const& all) {
     std::set<std::string> with_axes;
@@ -303,7 +303,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     return all;
 }
 
-/// Adds what a file has: a tensor, or a value that is added to `objects` too.
+/// Adds the entry of a file: a tensor, or a value, which is added to `objects` too.
 inline deepspeed_content add_value(whole_tensors& all, deepspeed_value const& value,
                                    std::vector<deepspeed_value>& objects) {
     deepspeed_content content;

@@ -30,7 +30,7 @@ inline constexpr std::string_view tensor_names[] = {
     "torch._utils._rebuild_parameter",
     "torch._utils._rebuild_parameter_with_state",
     "torch._tensor._rebuild_from_type_v2",
-    "torch._utils._rebuild_wrapper_subclass", // DTensor, and what it has
+    "torch._utils._rebuild_wrapper_subclass", // DTensor, and its members
     "torch.serialization._get_layout",
     "torch.distributed.tensor.*",
     "torch.distributed.tensor._dtensor_spec.*",
@@ -149,8 +149,7 @@ inline void check_is_archive(file_store::file const& file, std::string const& pa
             errc::unsupported, path,
             ": is a pickle without an archive, as torch.save wrote it before torch 1.6; load it in "
             "torch and save it again");
-    fail(errc::corrupt_file, path, ": begins as no file of torch.save does",
-         pointer_hint(first));
+    fail(errc::corrupt_file, path, ": begins as no file of torch.save does", pointer_hint(first));
 }
 
 RESHARD_DECL torch_file_archive::torch_file_archive(file_store const& files,
@@ -159,7 +158,7 @@ RESHARD_DECL torch_file_archive::torch_file_archive(file_store const& files,
       file_(files_.open(path)),
       archive_((check_is_archive(*file_, path.string()), *file_), path.string()) {}
 
-/// What a persistent id says of a storage: ('storage', class, name, device, elements).
+/// A persistent id of a storage: ('storage', class, name, device, elements).
 struct said_storage {
     std::string_view type;
     std::string name;
@@ -182,7 +181,7 @@ inline bool is_storage(pickle const& values, pickle_value id) {
     return first.what == pickle_value::kind::text && values.text(first, {}) == "storage";
 }
 
-/// In what the size of a storage is counted: bytes, or its elements; nothing for classes that we do
+/// The unit of a storage's size: bytes, or its elements; std::nullopt for classes that we do
 /// not have.
 inline std::optional<std::uint64_t> storage_element_bytes(std::string_view type) {
     if (type == "torch.storage.UntypedStorage")

@@ -74,7 +74,7 @@ private:
         return product;
     }
 
-    /// The extents of a mesh: those of its tensor of ranks, or of its layout, which newer versions
+    /// The extents of a mesh, from its tensor of ranks, or from its layout, which newer versions
     /// of torch have.
     std::vector<index_t> extents_of(pickle_value mesh_value) const {
         std::vector<index_t> extents;
@@ -207,7 +207,7 @@ private:
     std::string what_;
 };
 
-/// What is known of a DTensor from the files that were added.
+/// A DTensor as the files added so far describe it.
 struct spread_tensor {
     distribution spread;
     std::filesystem::path first_file;
@@ -216,7 +216,7 @@ struct spread_tensor {
     index_t elements = 0;                              ///< of these boxes
 };
 
-/// The place whose box is that of `place`: the first one along the mesh axes that replicate.
+/// The first place, along the mesh axes that replicate, with the same box as `place`.
 inline holder_t place_of_box(distribution const& spread, holder_t place) {
     index_vector at = spread.ranks().coordinates_of(place);
     for (std::size_t i = 0; i < at.size(); ++i)
@@ -265,7 +265,7 @@ RESHARD_DECL std::optional<pickle_value> torch_archive::members_of_part(pickle_v
             value = arguments[0];
             continue;
         }
-        // A function, the class, what the function is called with, and the state.
+        // A function, the class, the arguments of the function, and the state.
         if (function != "torch._tensor._rebuild_from_type_v2" || arguments.size() != 4 ||
             arguments[0].what != pickle_value::kind::global ||
             all.global(arguments[0], {}) != "torch._utils._rebuild_wrapper_subclass" ||

@@ -36,7 +36,7 @@ inline std::vector<named_value> values_in(torch_archive const& archive,
     });
 }
 
-/// Looks for tensors within values that are no tensors themselves.
+/// Looks for tensors within values.
 inline value_search tensor_search(torch_archive const& archive) {
     return {archive.values(), [&archive](pickle_value one) {
                 return archive.is_tensor(one) || archive.is_part(one);
@@ -107,8 +107,8 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     return all;
 }
 
-/// Adds files of torch.save: one, those of an index, or those of ranks, which have parts of
-/// tensors, and of what is no DTensor a copy each.
+/// Adds files of torch.save: one, an index's files, or ranks' files, which have shards of
+/// DTensors, and a copy each of everything else.
 class torch_files {
 public:
     torch_files(std::shared_ptr<file_store const> files, std::filesystem::path const& path,
@@ -122,7 +122,7 @@ public:
 
     void warn(std::string text) { all_.warn(std::move(text)); }
 
-    /// Adds what a file has, but for the tensors that `elsewhere`, of the names of all, returns.
+    /// Adds the entries of a file, except the tensors that `elsewhere`, of all names, returns.
     void add(std::filesystem::path const& path,
              std::function<key_set(index_keys)> const& elsewhere = {}) {
         torch_file_archive const opened(*files_, path);
@@ -146,7 +146,7 @@ public:
         paths_.push_back(path);
     }
 
-    /// What was added, with the values that are no tensors.
+    /// Everything that was added, with the values beside tensors.
     opened_checkpoint take() {
         if (are_of_ranks_ && !objects_.empty())
             warn(paths_.front().string() + ": values that are no tensors are those of this file, "
@@ -268,7 +268,7 @@ private:
     std::filesystem::path path_; ///< of the last file
     std::vector<std::filesystem::path> paths_;
     std::map<std::string, spread_tensor> spread_;
-    std::set<std::string> objects_; ///< of ranks: those of the first one count
+    std::set<std::string> objects_; ///< of ranks: the first one's count
     /// Of tensors that are one view of one storage of the last file, the first.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views_;
 };
@@ -306,7 +306,7 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
 }
 
 /// Refuses an index that lists some of numbered files, `x-00001-of-00003.bin`, and not others that
-/// are there.
+/// exist.
 inline void check_numbered(file_store const& files, std::filesystem::path const& index,
                            auto const& by_file) {
     for (std::filesystem::path const& path : files.list(index.parent_path())) {

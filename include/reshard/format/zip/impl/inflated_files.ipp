@@ -25,7 +25,7 @@ namespace reshard::detail {
 class inflate_state {
 public:
     inflate_state() {
-        if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) // without a header of its own
+        if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) // without a header
             fail(errc::io, "zlib cannot begin to inflate: not enough memory?");
     }
     /// \pre nothing is left of the input
@@ -39,7 +39,7 @@ public:
 
     z_stream& stream() { return stream_; }
 
-    std::uint64_t position = 0; ///< in what is inflated
+    std::uint64_t position = 0; ///< among the inflated bytes
     std::uint64_t consumed = 0; ///< of the member
     uLong checksum = crc32(0, nullptr, 0);
 
@@ -87,7 +87,7 @@ private:
              " bytes, and ", problem, "; the file is damaged");
     }
 
-    /// Takes the last place that is not behind a position.
+    /// Takes the last saved state at or before a position.
     void go_back(std::uint64_t position) {
         auto const next = std::ranges::upper_bound(places_, position, {}, &inflate_state::position);
         bool const is_near = state_ && state_->position <= position;
@@ -136,7 +136,7 @@ private:
     }
 
     /// Inflates some; false at the end. Of the input as much is taken back as was not used, so that
-    /// the place can be kept.
+    /// the state can be saved.
     bool step(file_store::file const& file) {
         std::array<std::byte, 1 << 14> input;
         auto const count = static_cast<std::size_t>(

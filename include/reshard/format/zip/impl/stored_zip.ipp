@@ -52,7 +52,7 @@ private:
     static constexpr std::uint32_t end_mark = 0x06054b50, locator_mark = 0x07064b50,
                                    end64_mark = 0x06064b50, entry_mark = 0x02014b50,
                                    local_mark = 0x04034b50;
-    static constexpr std::uint64_t elsewhere16 = 0xffff; ///< stands for a number in zip64
+    static constexpr std::uint64_t elsewhere16 = 0xffff; ///< the number is in zip64
 
     /// Where the list of members is.
     struct directory {
