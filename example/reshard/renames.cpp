@@ -77,7 +77,7 @@ cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& 
     return last;
 }
 
-/// Whether a tensor is the state of one, whose data type it follows, and no pattern is for it alone.
+/// Whether a tensor is the state of one whose data type it follows, and no pattern is for it alone.
 bool follows_parameter(std::string const& key, cast_pattern& cast,
                        std::vector<aoa::state_suffix> const& states, catalog const& yielded) {
     return aoa::detail::any_parameter(

@@ -28,7 +28,7 @@ class config_reader {
 public:
     config_reader(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-    /// The statements, each at its line and column; `between_statements` is between those of a line.
+    /// The statements, each at its line and column, with `between_statements` inside a line.
     std::string statements() {
         skip();
         if (next() == '[')
