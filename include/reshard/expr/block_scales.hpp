@@ -133,7 +133,7 @@ struct scaled_piece {
 };
 
 /// The scales of a piece of a tensor of shape `shape`. If axes of the piece are joined, as by a
-/// reshape, scales follow if each axis of blocks stays an axis, or is merged or split between blocks.
+/// reshape, scales follow if each axis of blocks stays an axis, or merges or splits between blocks.
 ///
 /// \throws error with errc::shape_mismatch if the piece is cut inside a block, errc::unsupported if
 ///         a reshape parts blocks

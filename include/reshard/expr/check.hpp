@@ -57,7 +57,7 @@ RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tenso
                                                       catalog_entry const& scales,
                                                       quantisation_facts const& said);
 
-/// `*.weight_packed => *.weight_scale` for `q.weight_scale`, if `source` has the tensor to which such
+/// `*.weight_packed => *.weight_scale` for `q.weight_scale`, if `source` has the tensor to which
 /// scales belong by a convention that is known; otherwise empty.
 RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog const& source);
 

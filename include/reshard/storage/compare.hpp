@@ -33,14 +33,13 @@ namespace detail {
 RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
 shards_by_key(const_state_dict const& shards);
 
-/// A whole tensor in memory of its own.
+/// A whole tensor and its memory.
 class whole_tensor {
 public:
     /// \throws std::bad_alloc, error with errc::overflow
     explicit whole_tensor(shard_descriptor whole_shard);
 
     tensor_view view();
-
     shard_descriptor const& descriptor() const { return descriptor_; }
 
 private:

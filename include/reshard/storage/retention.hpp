@@ -45,11 +45,11 @@ struct retention_verdict {
 
 /// What is to become of each save, in their order.
 ///
-/// A save that is damaged, foreign, in progress, pinned or the base of one in progress stays; and
-/// of the complete ones those of the rules, those that a save which stays needs, those with files in them that may hold tensors
-/// and are not theirs, and in any case the newest where no other would stay, or where a save is in
-/// progress, since that may need it. A save without the number is none of the best; of equal
-/// numbers, the newer is the better.
+/// A save that is damaged, foreign, in progress, pinned or the base of one in progress stays. Of
+/// the complete ones stay those of the rules, those that a save which stays needs, those with files
+/// in them that may hold tensors and are not theirs, and in any case the newest where no other
+/// would stay, or where a save is in progress, since that may need it. A save without the number is
+/// none of the best; of equal numbers, the newer is the better.
 ///
 /// \throws error with errc::usage for a number below 0, or where no record has the number `by`
 RESHARD_DECL std::vector<retention_verdict> judge(std::vector<found_save> const& saves,

@@ -44,7 +44,7 @@ struct scale_rule {
 ///              AutoGPTQ and AutoAWQ (`qweight`), bitsandbytes (`absmax`, `SCB`), transformers'
 ///              integrations/eetq.py (`weight_scales`) and metal_quantization.py (`qbiases`), MLX
 ///              (`scales`, `biases`), Mistral (`qscale_weight`), ComfyUI (`scale_weight`), quanto
-///              (`_data`, `_scale`), torchao as transformers' quantizer_torchao.py has it (`_qdata`),
+///              (`_data`, `_scale`), torchao as in transformers' quantizer_torchao.py (`_qdata`),
 ///              HQQ (`W_q`)
 inline constexpr scale_rule scale_rules[] = {
     {".weight", ".weight_scales", scale_axes::last}, // EETQ: weights are [in, out]

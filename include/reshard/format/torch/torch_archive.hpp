@@ -85,8 +85,8 @@ public:
     /// Reads the pickle, and where storages are, but no storage.
     ///
     /// \throws error as `read_zip` and `pickle`; errc::corrupt_file also for a storage that is not
-    ///         as long as the pickle says, or has no value of it; errc::unsupported also for another
-    ///         order of bytes than ours, and for TorchScript
+    ///         as long as the pickle says, or has no value of it; errc::unsupported also for
+    ///         another order of bytes than ours, and for TorchScript
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
                                byte_run where);
 

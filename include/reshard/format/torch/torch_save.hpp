@@ -27,7 +27,8 @@ inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.js
 /// The tensors of a file. Those in dicts and lists have names with dots, `model.layers.0.weight`.
 /// Tensors that are one view of a storage are aliases; other values are objects.
 /// Tensors within objects, as in a deque, are not read: a warning names those objects. Tensors of
-/// kinds that are not read are listed as such, and values of unknown classes, endless and deep ones are opaque.
+/// kinds that are not read are listed as such; values of unknown classes, and endless or deep ones,
+/// are opaque.
 ///
 /// \throws error with errc::corrupt_file for two values of one name; see also `torch_file_archive`
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,

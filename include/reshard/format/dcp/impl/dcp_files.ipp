@@ -66,7 +66,7 @@ private:
     std::map<std::string, std::size_t, std::less<>> numbers_;
 };
 
-/// Flattened tensors of Megatron-Core before 0.14 have an axis more, of the elements of a block; the
+/// Flattened tensors of Megatron-Core before 0.14 have one axis more, for the elements of a block;
 /// others count blocks. Makes one what it is, a tensor of that shape in flat shards.
 ///
 /// \param  what names the file and the tensor

@@ -301,7 +301,7 @@ private:
         return (place + alignment_ - 1) / alignment_ * alignment_;
     }
 
-    /// Between the header, the tensors and the end there are zeros: else a count or an extent is too
+    /// Between the header, the tensors and the end are zeros: else a count or an extent is too
     /// small.
     void check_padding(std::uint64_t begin, std::uint64_t end, std::string const& what) const {
         std::string bytes(static_cast<std::size_t>(end - begin), ' ');
