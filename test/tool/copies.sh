@@ -104,7 +104,7 @@ config open '{"model_type": "llama"}'
 echo "$tied" >hf/config.json
 cp -r untied both && echo "$tied" >both/config.json
 succeeds 1 convert both copied
-says "^note: config.json: tie_word_embeddings is false now, for 'lm_head.weight' is a separate tensor$"
+says "^note: config.json: set tie_word_embeddings to false, because 'lm_head.weight' is a separate tensor$"
 config copied "${tied/true/false}"
 succeeds 1 convert hf one
 says_nothing_of tie_word

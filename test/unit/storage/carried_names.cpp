@@ -86,6 +86,23 @@ BOOST_AUTO_TEST_CASE(names_beside_the_parameters_of_a_group_follow_too) {
         BOOST_TEST(texts_in(one).value() == texts{"l.p"}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(state_that_is_a_number_follows_its_parameter) {
+    mapping program(model_with_state());
+    program.define("model.l.p", of(program, "model.l.q"));
+    auto halves = split(of(program, "model.l.o"), 0, std::size_t{2});
+    program.define("model.l.o0", halves[0]);
+    program.define("model.l.o1", halves[1]);
+    auto const renamed = carried_names(program).rename({{"optim.state.l.q.step", "7"},
+                                                        {"optim.state.l.k.step", "7"},
+                                                        {"optim.state.l.o.step", "7"},
+                                                        {"optim.state.3.step", "7"},
+                                                        {"optim.state.epoch", "7"}});
+    BOOST_TEST(keys(renamed) ==
+                   (texts{"optim.state.l.p.step", "optim.state.l.o0.step", "optim.state.l.o1.step",
+                          "optim.state.3.step", "optim.state.epoch"}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(keys_with_the_name_of_a_parameter_follow_it) {
     mapping program(model_with_state());
     program.define("model.l.qk", concat({of(program, "model.l.q"), of(program, "model.l.k")}, 0));

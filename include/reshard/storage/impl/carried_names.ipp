@@ -78,15 +78,16 @@ private:
     std::map<key_id, std::set<std::pair<place, std::string>>> parts_;
 };
 
-/// A value that says which parameters an optimizer has, or says something of one of them:
-/// `optim.param_groups.0.params` and `optim.param_groups.P.lr`.
-struct group_key {
-    std::string_view owner;     ///< `optim.`
-    std::string_view parameter; ///< none of a list of them
-    std::string_view ending;    ///< `.lr`
+/// A value that lists the parameters of an optimizer, or belongs to one of them:
+/// `optim.param_groups.0.params`, `optim.param_groups.P.lr` and `optim.state.P.step`.
+struct parameter_key {
+    std::string_view owner;     ///< `optim.`, or `optim.state.`
+    std::string_view group;     ///< `param_groups.`, empty for a state
+    std::string_view parameter; ///< empty for a list
+    std::string_view ending;    ///< `.lr`, or `.step`
 };
 
-inline std::optional<group_key> read_group_key(std::string_view key) {
+inline std::optional<parameter_key> read_group_key(std::string_view key) {
     constexpr std::string_view word = "param_groups.";
     std::size_t const place = key.find(word);
     std::size_t const last = key.rfind('.');
@@ -96,8 +97,8 @@ inline std::optional<group_key> read_group_key(std::string_view key) {
     bool const is_number = inside.find_first_not_of("0123456789") == inside.npos;
     if (is_number && key.substr(last) != ".params" && key.substr(last) != ".param_names")
         return std::nullopt;
-    return group_key{key.substr(0, place), is_number ? std::string_view() : inside,
-                     key.substr(last)};
+    return parameter_key{key.substr(0, place), word, is_number ? std::string_view() : inside,
+                         key.substr(last)};
 }
 
 /// The texts of a value that is a list of texts; nothing of any other.
@@ -132,7 +133,12 @@ class carried_names {
 public:
     explicit carried_names(mapping const& program)
         : tensors_(program),
-          states_(aoa::detail::with_conventions({}, tensors_.sources(), nullptr)) {}
+          states_(aoa::detail::with_conventions({}, tensors_.sources(), nullptr)) {
+        catalog const sources = tensors_.sources();
+        for (catalog_entry const& entry : sources)
+            for (std::size_t const size : aoa::detail::container_sizes(entry.key))
+                parameters_.insert(entry.key.substr(size));
+    }
 
     /// Renames parameters in lists of them, and in keys of values that belong to one.
     ///
@@ -140,7 +146,7 @@ public:
     ///         groups, whose values differ
     std::vector<saved_object> rename(std::vector<saved_object> objects) {
         for (saved_object const& object : objects)
-            if (auto const key = group_key_of(object); key && key->parameter.empty())
+            if (auto const key = key_of(object); key && key->parameter.empty())
                 if (auto texts = texts_in(object))
                     lists_.emplace(object.key, std::move(*texts));
         for (saved_object const& object : objects)
@@ -152,12 +158,19 @@ public:
     }
 
 private:
-    static std::optional<group_key> group_key_of(saved_object const& object) {
-        return object.is_common ? std::nullopt : read_group_key(object.key);
+    std::optional<parameter_key> key_of(saved_object const& object) const {
+        if (object.is_common)
+            return std::nullopt;
+        if (auto const key = read_group_key(object.key))
+            return key;
+        for (aoa::detail::state_reading const& one : aoa::detail::optimizer_readings(object.key))
+            if (!one.is_joined && parameters_.contains(one.parameter))
+                return parameter_key{one.prefix, {}, one.parameter, one.suffix};
+        return std::nullopt;
     }
 
     void note_names(saved_object const& object) {
-        auto const key = group_key_of(object);
+        auto const key = key_of(object);
         if (!key)
             return;
         std::set<std::string>& names = names_[std::string(key->owner)];
@@ -168,17 +181,17 @@ private:
     }
 
     void add_renamed(std::vector<saved_object>& all, saved_object object) {
-        auto const key = group_key_of(object);
+        auto const key = key_of(object);
         std::string const owner(key ? key->owner : std::string_view());
         if (auto const list = lists_.find(object.key); key && list != lists_.end()) {
             auto const texts = renamed_list(*key, object.key, list->second);
             if (texts != list->second)
                 object.archive = archive_of(texts);
         } else if (key && !key->parameter.empty()) {
-            std::string const ending(key->ending);
+            std::string const group(key->group), ending(key->ending);
             for (std::string const& name : renamed(owner, std::string(key->parameter))) {
                 saved_object copy = object;
-                copy.key = owner + "param_groups." + name + ending;
+                copy.key = owner + group + name + ending;
                 add_once(all, std::move(copy), object.key);
             }
             return;
@@ -197,7 +210,7 @@ private:
             all.push_back(std::move(added));
     }
 
-    std::vector<std::string> renamed_list(group_key const& group, std::string const& key,
+    std::vector<std::string> renamed_list(parameter_key const& group, std::string const& key,
                                           std::vector<std::string> const& names) {
         std::string const owner(group.owner);
         std::vector<std::string> all;
@@ -292,6 +305,7 @@ private:
 
     renamed_tensors tensors_;
     std::vector<aoa::state_suffix> states_;
+    std::set<std::string, std::less<>> parameters_; ///< keys without the name of a model, too
     std::map<std::string, std::vector<aoa::state_suffix>> states_of_; ///< by optimizer
     std::map<std::string, std::vector<std::string>> lists_;           ///< of parameters, by key
     std::map<std::string, std::set<std::string>> names_;              ///< by optimizer
