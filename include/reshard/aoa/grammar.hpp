@@ -4,6 +4,7 @@
 #define RESHARD_AOA_GRAMMAR_HPP
 
 #include <reshard/aoa/ast.hpp>
+#include <reshard/aoa/place.hpp>
 #include <reshard/aoa/words.hpp>
 
 #include <boost/fusion/include/adapt_struct.hpp>
