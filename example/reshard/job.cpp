@@ -81,20 +81,26 @@ void check_known(job const& all, program_expander const& expander) {
              "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
 }
 
+/// A finding that is about no place of the program.
+aoa::finding unplaced(aoa::severity level, std::string_view code, std::string key,
+                      std::string message) {
+    return {level, std::string(code), std::move(key), std::move(message), {}, 0};
+}
+
+/// ` (and 2 more keys)` after the first of three keys, nothing after a single one.
+std::string more_keys(std::size_t count) {
+    return count > 1 ? " (and " + counted(count - 1, "more key") + ")" : "";
+}
+
 /// The statements of `--cast`; what keeps its type though a pattern matches it is noted.
 std::string casts_of(job& all, catalog const& source, job_files const& files) {
     auto const casts = cast_statements(files, exports_of(all.expanded, source, files));
-    std::string const others =
-        casts.kept.size() > 1 ? " (and " + counted(casts.kept.size() - 1, "more key") + ")" : "";
-    if (!casts.kept.empty())
-        all.notes.push_back({aoa::severity::note,
-                             "cast",
-                             {},
-                             "--cast: '" + casts.kept.front() + "'" + others +
-                                 (others.empty() ? " keeps its type" : " keep their types") +
-                                 ": scales and optimizer state are cast only by their names",
-                             {},
-                             0});
+    if (std::string const others = more_keys(casts.kept.size()); !casts.kept.empty())
+        all.notes.push_back(
+            unplaced(aoa::severity::note, "cast", {},
+                     "--cast: '" + casts.kept.front() + "'" + others +
+                         (others.empty() ? " keeps its type" : " keep their types") +
+                         ": scales and optimizer state are cast only by their names"));
     return casts.text;
 }
 
@@ -150,12 +156,6 @@ void note_unwritten(job& all, std::vector<std::string> const& keys, job_files co
         all.unwritten = files.target + ": the layout does not ask for " +
                         counted(keys.size(), "key") + " that " + std::string(maker_of(files)) +
                         ": " + listed(keys);
-}
-
-/// A finding that is about no place of the program.
-aoa::finding unplaced(aoa::severity level, std::string_view code, std::string key,
-                      std::string message) {
-    return {level, std::string(code), std::move(key), std::move(message), {}, 0};
 }
 
 /// Adds an error that the target makes, not the program.
@@ -276,12 +276,10 @@ void note_seemingly_fused(job& all, layout const& held, catalog const& source,
                 std::to_string(cut->axis));
     }
     for (auto const& [order, of_order] : cuts)
-        all.notes.push_back(unplaced(
-            aoa::severity::note, "layout", {},
-            "the layout cuts " + of_order.front() +
-                (of_order.size() > 1 ? " (and " + counted(of_order.size() - 1, "more key") + ")"
-                                     : "") +
-                std::string(fused_advice(order))));
+        all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
+                                     "the layout cuts " + of_order.front() +
+                                         more_keys(of_order.size()) +
+                                         std::string(fused_advice(order))));
 }
 
 /// Notes tensors of files of ranks that are written whole in the order of the ranks, though by
@@ -420,7 +418,7 @@ void warn_fused_by_axes(job& all, job_files const& files) {
     if (count > 0)
         all.lowered.findings.push_back(unplaced(
             aoa::severity::warning, "fused_axes", first,
-            text + (count > 1 ? " (and " + counted(count - 1, "more key") + ")" : "") +
+            text + more_keys(count) +
                 "; a tensor-parallel job expects as many as it has tensor-parallel ranks: fuse "
                 "with "
                 "a layout that these alone cut, then cut what that makes with --cut-fused"));
