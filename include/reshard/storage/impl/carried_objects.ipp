@@ -12,6 +12,7 @@
 #include <reshard/storage/impl/carried_names.ipp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -100,7 +101,10 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, mapping co
     std::string const lost = lost_objects(source, how.writing.format);
     if (!lost.empty())
         fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
-    auto objects = carried_names(program).rename(source.read_objects());
+    auto objects = source.read_objects();
+    if (objects.empty()) // all keys of the program would be looked through
+        return objects;
+    objects = carried_names(program).rename(std::move(objects));
     for (saved_object& object : objects)
         if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
             if (object.is_common && how.writing.format == "megatron_torch_dist")
