@@ -266,6 +266,16 @@ right out/plain out/three_whole "$six" 'a, c, e, b, d, f -> w, axis=0'
 right out/plain out/three_whole "$six" 'a, c, e -> gate, axis=0' 'b, d, f -> up, axis=0' 'gate, up -> w, axis=0'
 right out/three out/three_whole 'w -> gate, up, fused_ffn, axis=0' 'gate -> a, b, c, axis=0' 'up -> d, e, f, axis=0' \
     'a, d, b, e, c, f -> w, axis=0'
+# State that is interleaved otherwise than its parameter is not taken apart as if it were like that.
+mkdir optimizer
+python3 "$here/support/write_safetensors.py" optimizer/model.safetensors \
+    "{\"gate\": $tensor, \"up\": $tensor, \"gate.exp_avg\": $tensor, \"up.exp_avg\": $tensor}"
+echo '{"mesh": [["tp", 3]], "rules": [{"match": "w", "shard": {"tp": 0}}, {"match": "**"}]}' >weights.json
+succeeds 1 convert optimizer out/other_state --program fuse.aoa --layout weights.json
+refuses 3 "'w.exp_avg', shape \\[12, 2\\], is interleaved in 1 part along axis 0, and 'gate.exp_avg' takes it apart as one of 3 parts, as its parameter 'gate' has it; first write both with a layout that cuts both alike, or neither" \
+    convert out/other_state out/refused --program apart.aoa
+succeeds 1 convert optimizer out/same_state --program fuse.aoa --layout tp3.json
+right optimizer out/same_state "$(cat apart.aoa)"
 grouped='fused_qkv, num_heads=3, num_key_value_groups=3, axis=0'
 echo "q, k, v -> w, $grouped" >grouped.aoa
 succeeds 1 convert heads out/grouped --program grouped.aoa

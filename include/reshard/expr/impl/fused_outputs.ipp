@@ -179,7 +179,10 @@ struct parts_taken {
 class fused_sources {
 public:
     fused_sources(mapping const& program, fused_tensors const& known)
-        : sources_(program.sources()), apart_(program.apart()), made_(sources_.size()) {
+        : sources_(program.sources()),
+          known_(known),
+          apart_(program.apart()),
+          made_(sources_.size()) {
         for (key_id id = 0; id < made_.size(); ++id)
             if (auto const found = known.find(sources_.key(id)); found != known.end())
                 if (has_parts(sources_[id].shape, found->second))
@@ -214,6 +217,25 @@ public:
             if (detail::are_in_turns(pieces, k, along))
                 return true;
         return false;
+    }
+
+    /// What is wrong with a tensor that follows one that a macro took apart, if it is of another
+    /// number of parts.
+    std::optional<std::string> find_other_parts(mapping_output const& output) const {
+        auto const followed = followed_.find(output.key);
+        if (followed == followed_.end())
+            return std::nullopt;
+        for (auto const& [id, known] : fused_sources_of(output, sources_, known_)) {
+            auto const& all = apart_.find(followed->second)->second;
+            auto const blocks = [](taken_apart const& one) { return one.how.blocks; };
+            if (std::ranges::find(all, known->blocks, blocks) == all.end())
+                return fused_text_of(sources_.key(id), sources_[id].shape, *known) + ", and '" +
+                       output.key + "' takes it apart as one of " +
+                       counted(blocks(all.front()), "part") + ", as its parameter '" +
+                       std::string(followed->second) +
+                       "' has it; first write both with a layout that cuts both alike, or neither";
+        }
+        return std::nullopt;
     }
 
 private:
@@ -293,6 +315,7 @@ private:
     }
 
     source_list const& sources_;
+    fused_tensors const& known_;
     taken_apart_lists const& apart_;
     std::vector<fused_tensor const*> made_;                      ///< null: not fused
     std::map<std::string_view, std::string_view> followed_ = {}; ///< by what follows
@@ -356,11 +379,14 @@ RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
     if (auto fault = find_fused_again(program, source.fused))
         return fault;
     fused_sources const known(program, source.fused);
-    for (mapping_output const& output : program.outputs())
+    for (mapping_output const& output : program.outputs()) {
+        if (auto fault = known.find_other_parts(output))
+            return fault;
         for (parts_taken const& one : known.taken_by(output.value))
             if (!one.is_even() || (!program.fused().contains(output.key) &&
                                    (one.crosses || known.are_in_turns(output, one))))
                 return taken_fault(program, known, output.key, one);
+    }
     return std::nullopt;
 }
 
