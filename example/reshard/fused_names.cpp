@@ -26,7 +26,8 @@ struct fused_table {
                           in_out = fused_side::in_out, longer = fused_side::longer,
                           either = fused_side::either;
     static constexpr auto parts = fused_order::parts, by_head = fused_order::by_head,
-                          unknown = fused_order::unknown, plain = fused_order::plain;
+                          unknown = fused_order::unknown, plain = fused_order::plain,
+                          of_heads = fused_order::heads;
 
     static constexpr std::string_view heads = "num_attention_heads|n_head|num_heads",
                                       groups = "num_key_value_heads|num_kv_heads|n_head_kv|"
@@ -115,6 +116,9 @@ struct fused_table {
         {"kv_a_proj_with_mqa", "", either, parts, "",
          "transformers deepseek_v3: latent, then the key with positions"},
         {"fused_qkv", "", longer, unknown, "", "by the model"},
+        {"q_proj", "", longer, of_heads, heads, "transformers: view(..., heads, d)"},
+        {"k_proj", "", longer, of_heads, groups, "transformers: view(..., groups, d)"},
+        {"v_proj", "", longer, of_heads, groups, "transformers: view(..., groups, d)"},
         // state spaces and linear attention
         {"in_proj_qkvz", "qwen3_next", longer, by_head, "linear_num_key_heads",
          "transformers qwen3_next: by group"},
@@ -198,6 +202,10 @@ void add_config(boost::json::value const& config, model_facts& facts) {
     for (auto const& [name, value] : *all)
         if (auto const* const number = value.if_int64())
             facts.numbers.emplace_back(std::string(name), *number);
+        else if (auto const* const part = value.if_object(); part && name != "text_config")
+            for (auto const& [entry, inner] : *part)
+                if (inner.is_int64())
+                    facts.of_others.emplace_back(std::string(entry), inner.get_int64());
     if (auto const* const type = all->if_contains("model_type");
         type && type->is_string() && facts.type.empty())
         facts.type = type->get_string().c_str();
@@ -249,6 +257,12 @@ std::vector<fused_axis> fused_axes(catalog_entry const& wanted, fused_side side,
     return axes_of_matrix(wanted.shape, ndim, side, hidden);
 }
 
+/// Whether a layout cuts an axis of so many heads inside a head; not known, it does not.
+bool cuts_heads(catalog_entry const& wanted, std::size_t axis, std::optional<index_t> count) {
+    return count && *count > 0 && wanted.shape[axis] % *count == 0 &&
+           (!wanted.is_even(axis) || *count % wanted.parts[axis] != 0);
+}
+
 } // namespace
 
 fused_name const* find_fused_name(std::string_view key, std::string_view model) {
@@ -268,6 +282,11 @@ std::optional<index_t> model_facts::number(std::string_view names) const {
         names.remove_prefix(std::min(names.size(), name.size() + 1));
     }
     return std::nullopt;
+}
+
+bool model_facts::has(std::string_view name, index_t number) const {
+    std::pair const wanted{std::string(name), number};
+    return std::ranges::count(numbers, wanted) > 0 || std::ranges::count(of_others, wanted) > 0;
 }
 
 model_facts facts_beside(std::string const& source) {
@@ -293,6 +312,10 @@ std::optional<fused_cut> find_fused_cut(catalog_entry const& wanted,
     for (auto const [axis, is_sure] : fused_axes(wanted, name->side, hidden)) {
         if (std::ranges::find(axes, axis) == axes.end())
             continue;
+        if (name->order == fused_order::heads)
+            return cuts_heads(wanted, axis, model.number(name->heads))
+                       ? std::optional(fused_cut{axis, fused_order::heads})
+                       : std::nullopt;
         if (name->order != fused_order::by_head)
             return fused_cut{axis, is_sure ? name->order : fused_order::unknown};
         // gate and up row by row are pairs, of which an even cut leaves each whole

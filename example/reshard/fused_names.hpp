@@ -21,6 +21,7 @@ namespace tool {
 enum class fused_order {
     parts,   ///< all of the first tensor, then all of the next
     by_head, ///< of each head, or group of heads, or pair, the rows of each
+    heads,   ///< it is one tensor, whose rows are heads
     unknown, ///< one or the other, or it is not fused in all models
     plain,   ///< it is not fused, though other models have such a name for one that is
 };
@@ -52,9 +53,14 @@ struct model_facts {
     std::string type; ///< `model_type`, of the text model if there is one
     /// Entries with whole numbers.
     std::vector<std::pair<std::string, reshard::index_t>> numbers;
+    /// The same of models beside the text model, as one of images.
+    std::vector<std::pair<std::string, reshard::index_t>> of_others;
 
     /// The first number of a list of entries, `a|b`, that exists.
     std::optional<reshard::index_t> number(std::string_view names) const;
+
+    /// Whether an entry, of the text model or another one, has that number.
+    bool has(std::string_view name, reshard::index_t number) const;
 };
 
 /// \param source the path of a checkpoint

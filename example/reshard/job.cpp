@@ -87,15 +87,10 @@ aoa::finding unplaced(aoa::severity level, std::string_view code, std::string ke
     return {level, std::string(code), std::move(key), std::move(message), {}, 0};
 }
 
-/// ` (and 2 more keys)` after the first of three keys, nothing after a single one.
-std::string more_keys(std::size_t count) {
-    return count > 1 ? " (and " + counted(count - 1, "more key") + ")" : "";
-}
-
 /// The statements of `--cast`; what keeps its type though a pattern matches it is noted.
 std::string casts_of(job& all, catalog const& source, job_files const& files) {
     auto const casts = cast_statements(files, exports_of(all.expanded, source, files));
-    if (std::string const others = more_keys(casts.kept.size()); !casts.kept.empty())
+    if (std::string const others = detail::and_more_keys(casts.kept.size()); !casts.kept.empty())
         all.notes.push_back(
             unplaced(aoa::severity::note, "cast", {},
                      "--cast: '" + casts.kept.front() + "'" + others +
@@ -119,6 +114,36 @@ aoa::program with_casts(job& all, aoa::program const& written, program_expander 
     return aoa::parse(all.written.text, files.program);
 }
 
+/// Warns of the first statement of `fused_qkv` or `fused_qkv_old` that has other numbers of heads
+/// than the model of the source.
+void warn_head_counts(job& all, aoa::program const& program, job_files const& files) {
+    constexpr std::string_view counts[][3] = {
+        {"num_heads", "num_q_heads", "num_attention_heads"},
+        {"num_key_value_groups", "num_kv_heads", "num_key_value_heads"}};
+    std::optional<model_facts> model;
+    for (aoa::statement const& statement : program.statements())
+        for (aoa::attribute const& given : program.attributes(statement))
+            for (auto const& [name, other, entry] : counts) {
+                auto const* const number = std::get_if<index_t>(&given.value);
+                if (!number || (given.word != name && given.word != other))
+                    continue;
+                if (!model)
+                    model = facts_beside(files.source);
+                auto const known = model->number(entry);
+                if (!known || model->has(entry, *number))
+                    continue;
+                all.notes.push_back({aoa::severity::warning,
+                                     "head_count",
+                                     {},
+                                     detail::words(given.word, " is ", *number, ", and ", entry,
+                                                   " in the source's config.json is ", *known,
+                                                   "; the statement takes its own number"),
+                                     given.where,
+                                     statement.origin});
+                return;
+            }
+}
+
 /// Reads the program of a job, and notes what its text does not say.
 aoa::program read_program(job& all, program_expander const& expander) {
     job_files const& files = expander.files();
@@ -132,6 +157,7 @@ aoa::program read_program(job& all, program_expander const& expander) {
     if (has_renames_beside(files))
         all.written.object_names = object_renames(files);
     aoa::program program = aoa::parse(all.written.text, files.program);
+    warn_head_counts(all, program, files);
     return files.casts.empty() ? program : with_casts(all, program, expander);
 }
 
@@ -247,6 +273,10 @@ std::string_view fused_advice(fused_order order) {
     case fused_order::by_head:
         return ": tensors of that name have rows of several others head by head, and the layout "
                "cuts inside a head; give a number of parts that divides the heads";
+    case fused_order::heads:
+        return ": tensors of that name have rows of heads, and the layout cuts inside a head; if "
+               "each rank uses its part alone, give a number of parts that divides the heads, or "
+               "give ranks the same heads";
     default:
         return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
                "get rows of the wrong ones, and a program has to make it anew (fused_ffn, "
@@ -278,37 +308,47 @@ void note_seemingly_fused(job& all, layout const& held, catalog const& source,
     for (auto const& [order, of_order] : cuts)
         all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
                                      "the layout cuts " + of_order.front() +
-                                         more_keys(of_order.size()) +
+                                         detail::and_more_keys(of_order.size()) +
                                          std::string(fused_advice(order))));
 }
 
-/// Notes tensors of files of ranks that are written whole in the order of the ranks, though by
-/// their names each rank has a part of several tensors, and the layout file does not say so.
-void note_fused_of_ranks(job& all, layout const& held, catalog const& source,
-                         job_files const& files) {
-    if (files.reading.source_layout.empty() || files.cut_fused)
+/// Whether ranks may have a part of each of several tensors.
+bool is_part_by_part(fused_order order) {
+    return order != fused_order::by_head && order != fused_order::heads;
+}
+
+/// Notes tensors that the source has in parts and the target has whole, if by their names each part
+/// may have rows of several tensors, and nothing says how they were made.
+void note_parts_made_whole(job& all, layout const& held, catalog const& source,
+                           job_files const& files) {
+    if (files.cut_fused)
         return;
     std::vector<std::string> keys;
-    model_facts const model = facts_beside(files.source);
+    std::optional<model_facts> model;
     for (catalog_entry const& made : catalog_of(all.map())) {
         catalog_entry const* const from = source_of(all.map(), made, source);
         catalog_entry const* const wanted = all.wanted ? all.wanted->find(made.key) : nullptr;
         if (!from || held.fused.contains(from->key))
             continue;
-        for (std::size_t axis = 0; axis < from->parts.size(); ++axis)
-            if (from->parts[axis] > 1 && (!wanted || wanted->parts[axis] == 1))
-                if (auto const cut = find_fused_cut(*from, {axis}, model);
-                    cut && cut->order != fused_order::by_head)
-                    keys.push_back("'" + from->key + "'");
+        for (std::size_t axis = 0; axis < from->parts.size(); ++axis) {
+            if (from->parts[axis] < 2 || (wanted && wanted->parts[axis] > 1))
+                continue;
+            if (!model)
+                model = facts_beside(files.source);
+            if (auto const cut = find_fused_cut(*from, {axis}, *model);
+                cut && is_part_by_part(cut->order))
+                keys.push_back("'" + from->key + "'");
+        }
     }
+    std::string const& rules = files.reading.source_layout;
     if (!keys.empty())
         all.notes.push_back(unplaced(
             aoa::severity::note, "layout", {},
-            "by its name " + keys.front() +
-                (keys.size() > 1 ? " (and " + counted(keys.size() - 1, "more key") + " so)" : "") +
-                " may have several tensors, such as gate and up, of which each rank has a part, "
-                "and it is written whole in the order of the ranks; if so, say it in its rule of " +
-                files.reading.source_layout + ", as \"fused\": [1, 1]"));
+            "by its name " + keys.front() + detail::and_more_keys(keys.size()) +
+                " may have several tensors, such as gate and up, of which each part in the source "
+                "has rows, and it is written whole in the order of the parts; if so, " +
+                (rules.empty() ? "make it anew with a program (fused_ffn, fused_qkv_old, fused)"
+                               : "say it in its rule of " + rules + ", as \"fused\": [1, 1]")));
 }
 
 /// Adds a fault of fused tensors: an error, or a note where the options allow it.
@@ -418,7 +458,7 @@ void warn_fused_by_axes(job& all, job_files const& files) {
     if (count > 0)
         all.lowered.findings.push_back(unplaced(
             aoa::severity::warning, "fused_axes", first,
-            text + more_keys(count) +
+            text + detail::and_more_keys(count) +
                 "; a tensor-parallel job expects as many as it has tensor-parallel ranks: fuse "
                 "with "
                 "a layout that these alone cut, then cut what that makes with --cut-fused"));
@@ -429,7 +469,7 @@ void check_fused(job& all, layout const& held, catalog const& source, job_files 
     check_fused_sources(all, held, files);
     if (!files.cut_fused) {
         note_seemingly_fused(all, held, source, files);
-        note_fused_of_ranks(all, held, source, files);
+        note_parts_made_whole(all, held, source, files);
         warn_fused_by_axes(all, files);
     }
     deinterleave_whole(all, held, files);
@@ -613,7 +653,7 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
         refuse_unmade(all, files);
     if (all.expanded.is_complete && !all.first_error()) {
         check_fused_sources(all, source, files);
-        note_fused_of_ranks(all, source, from, files);
+        note_parts_made_whole(all, source, from, files);
         deinterleave_whole(all, source, files);
         check_scale_sources(all, source, files);
     }

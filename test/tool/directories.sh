@@ -206,6 +206,12 @@ ranks=$formats/torch_ranks
 equal "$ranks/fsdp_tp" "$ranks/whole.pt"
 succeeds 3 convert "$ranks/fsdp_tp" whole_of_ranks --verify --no-objects
 equal whole_of_ranks "$ranks/whole.pt"
+# The parts of a DTensor are no parts of a fused tensor.
+echo '"0.weight" -> a, b, fused_ffn, axis=0' >halves.aoa
+for from in fsdp_tp whole.pt; do
+    succeeds 1 convert "$ranks/$from" "halves_${from%.pt}" --program halves.aoa --no-objects
+done
+equal halves_fsdp_tp halves_whole
 succeeds 1 inspect "$ranks/old" --json
 expects output "d['tensors']['w']['shape'], [s['offset'] for s in d['tensors']['w']['shards']]" "([5, 3], [[0, 0], [3, 0]])"
 file=model_world_size_4_rank

@@ -128,6 +128,18 @@ succeeds 1 convert out/three out/forced --layout tp3.json --to megatron_torch_di
 succeeds 1 diff --data out/forced out/three
 rm -rf out/apart
 
+# A target that has parts only: of one that is what it was made for the order stays, another one is refused.
+part() { echo "{\"rank\": $1, \"offset\": [$2, 0], \"shape\": [$3, 2]}"; }
+held() { echo "{\"tensors\": {\"w\": {\"shape\": [12, 2], \"shards\": [$1]}}}" >held.json; }
+held "$(part 0 4 4)"
+succeeds 1 convert out/three out/held --layout held.json --partial
+held "$(part 0 0 4), $(part 1 4 4), $(part 2 8 4), $(part 3 0 12)"
+refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and a shard of the target has 12 of 12 places there, from 0 on, so that ranks would get elements of wrong tensors" \
+    convert out/three out/refused --layout held.json --partial
+held "$(part 0 0 6)"
+refuses 3 "is interleaved in 3 parts along axis 0, and a shard of the target has 6 of 12 places there, from 0 on" \
+    convert out/three out/refused --layout held.json --partial
+
 # What is interleaved is not interleaved once more as if it were one tensor.
 again() { # PROGRAM LINE...
     printf '%s\n' "$@" >more.aoa
@@ -222,6 +234,60 @@ for more in 'resize="[*, 5]"' 'reshape="[1, 12, 1, 2]"' 'permute="[1, 0]", resha
     succeeds 1 diff --data out/form out/form_plain
 done
 
+# Pieces that plain statements cut are not joined in turns again, in whatever steps and along whatever axis.
+six='w -> a, b, c, d, e, f, axis=0'
+turns() { # STATEMENT...
+    printf '%s\n' "$@" >turns.aoa
+    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and '[vw]' has pieces of its tensors in turns, so it would be interleaved, and nothing would say so; .* w -> gate, up, fused_ffn, axis=0 .* gate, up -> w, axis=0; where that is meant, --cut-fused" \
+        convert out/three_whole out/refused --program turns.aoa
+}
+turns "$six" 'a, b, c, d, e, f -> w, axis=0'
+turns "$six" 'f, e, d, c, b, a -> v, axis=0'
+turns "$six" 'a, b, c, d, e, f -> v, axis=1'
+turns "$six" 'a, b, c -> p, axis=0' 'd, e, f -> q, axis=0' 'p, q -> v, axis=0'
+turns "$six" 'b -> x' 'a -> y, dtype="float64"' 'y -> a, dtype="float32"' 'a, x, c, d, e, f -> v, axis=0'
+turns "$six" 'a -> l, r, axis=1' 'l, r -> a, axis=1' 'a, b, c, d, e, f -> v, axis=0'
+turns "$six" 'b, a, c, d, e, f -> t, axis=0' 't -> v, permute="[1, 0]"'
+turns 'w -> v, reshape="[6, 2, 2]"' 'v -> v, slice="[0:6, 0:1, :]"'
+turns 'w -> a, slice="[0:2, :]"' 'w -> b, slice="[2:4, :]"' 'w -> c, slice="[4:6, :]"' \
+    'w -> d, slice="[6:8, :]"' 'w -> e, slice="[8:10, :]"' 'w -> f, slice="[10:12, :]"' 'a, b, c, d, e, f -> v, axis=0'
+printf '%s\n' 'w -> a, b, c, d, e, f, axis=0' 'a, b, c, d, e, f -> v, axis=0' >turns.aoa
+refuses 3 "and 'w' has pieces of its tensors in turns" convert out/renamed out/refused --program turns.aoa --reverse
+succeeds 1 check --program turns.aoa --source out/three_whole --cut-fused
+right() { # EXPECTED SOURCE STATEMENT...
+    local expected=$1 source=$2
+    shift 2
+    printf '%s\n' "$@" >right.aoa
+    rm -rf out/right
+    succeeds 1 convert "$source" out/right --program right.aoa
+    succeeds 1 diff --data out/right "$expected"
+}
+right out/plain out/three_whole "$six" 'a, c, e, b, d, f -> w, axis=0'
+right out/plain out/three_whole "$six" 'a, c, e -> gate, axis=0' 'b, d, f -> up, axis=0' 'gate, up -> w, axis=0'
+right out/three out/three_whole 'w -> gate, up, fused_ffn, axis=0' 'gate -> a, b, c, axis=0' 'up -> d, e, f, axis=0' \
+    'a, d, b, e, c, f -> w, axis=0'
+# State that is interleaved otherwise than its parameter is not taken apart as if it were like that.
+mkdir optimizer
+python3 "$here/support/write_safetensors.py" optimizer/model.safetensors \
+    "{\"gate\": $tensor, \"up\": $tensor, \"gate.exp_avg\": $tensor, \"up.exp_avg\": $tensor}"
+echo '{"mesh": [["tp", 3]], "rules": [{"match": "w", "shard": {"tp": 0}}, {"match": "**"}]}' >weights.json
+succeeds 1 convert optimizer out/other_state --program fuse.aoa --layout weights.json
+refuses 3 "'w.exp_avg', shape \\[12, 2\\], is interleaved in 1 part along axis 0, and 'gate.exp_avg' takes it apart as one of 3 parts, as its parameter 'gate' has it; first write both with a layout that cuts both alike, or neither" \
+    convert out/other_state out/refused --program apart.aoa
+succeeds 1 convert optimizer out/same_state --program fuse.aoa --layout tp3.json
+right optimizer out/same_state "$(cat apart.aoa)"
+grouped='fused_qkv, num_heads=3, num_key_value_groups=3, axis=0'
+echo "q, k, v -> w, $grouped" >grouped.aoa
+succeeds 1 convert heads out/grouped --program grouped.aoa
+for apart in "$(cat qkv_apart.aoa)" "w -> q, k, v, $grouped"; do
+    right out/grouped out/qkv "$apart" "q, k, v -> w, $grouped"
+done
+for other in fused_qkv_old fused_qkv; do
+    echo "w -> q, k, v, $other, num_heads=12, num_kv_heads=3, axis=0" >other.aoa
+    refuses 3 "is interleaved in 3 parts along axis 0, and 'q' has pieces of its tensors in turns, .* w -> q, k, v, fused_qkv_old, num_heads=3" \
+        convert out/qkv out/refused --program other.aoa
+done
+
 # Experts that are taken out of a stack have their tensors one after the other, too.
 mkdir experts
 python3 "$here/support/write_safetensors.py" experts/model.safetensors \
@@ -276,6 +342,40 @@ says "note: tp2.json: $seems"
 echo 'c -> c' >same.aoa
 succeeds 1 check --program same.aoa --source named --target tp2.json
 says "note: tp2.json: $seems"
+
+# Nor of parts that others wrote, and that become one.
+for to in paddle_flex sharded_safetensors; do
+    rm -rf out/parts out/made_whole
+    succeeds 1 convert named out/parts --layout tp2.json --to "$to"
+    succeeds 1 convert out/parts out/made_whole
+    says "by its name 'a.linear_fc1.weight' (and 1 more key) may have several tensors, such as gate and up, of which each part in the source has rows, and it is written whole in the order of the parts; if so, make it anew with a program (fused_ffn, fused_qkv_old, fused)"
+    rm -rf out/made_whole
+    succeeds 1 convert out/parts out/made_whole --layout tp2.json
+    checks=$((checks + 1))
+    ! grep -q 'written whole' errors || report "it is not written whole: $(cat errors)"
+done
+succeeds 1 convert named out/global --layout tp2.json --to torch_dcp
+succeeds 1 convert out/global out/global_whole
+checks=$((checks + 1))
+! grep -q 'by its name' errors || report "torch_dcp has a global order: $(cat errors)"
+
+# Numbers of heads that the model of the source does not have.
+for macro in fused_qkv fused_qkv_old; do
+    echo "q, k, v -> qkv, $macro, axis=0, num_heads=3, num_kv_heads=3" >counts.aoa
+    for config in '"num_attention_heads": 3, "num_key_value_heads": 3' '"num_attention_heads": 3' \
+        '"num_attention_heads": 8, "vision_config": {"num_attention_heads": 3}'; do
+        echo "{$config}" >heads/config.json
+        succeeds 1 convert heads out/counts --program counts.aoa --strict-warnings
+        rm -rf out/counts
+    done
+    echo '{"num_attention_heads": 3, "num_key_value_heads": 1}' >heads/config.json
+    warns "num_kv_heads is 3, and num_key_value_heads in the source's config.json is 1; the statement takes its own number" \
+        convert heads out/warned --program counts.aoa
+    echo '{"text_config": {"num_attention_heads": 6}}' >heads/config.json
+    warns "num_heads is 3, and num_attention_heads in the source's config.json is 6" \
+        convert heads out/warned --program counts.aoa
+    rm heads/config.json
+done
 
 # Names of fused tensors: noted where the layout cuts their rows, and where these are not heads that stay whole.
 names() { # NOTED KEY SHAPE CUT_AXIS [CONFIG]
@@ -339,6 +439,15 @@ names no h.0.query_key_value.weight '[12, 4]' 0 '{"model_type": "bloom", "n_head
 names heads h.0.query_key_value.weight '[18, 4]' 0 '{"model_type": "gpt_neox", "num_attention_heads": 3}'
 names may h.0.query_key_value.weight '[12, 4]' 0 '{"model_type": "gpt_neox"}'
 names may h.0.query_key_value.weight '[12, 4]' 0 '{"model_type": "falcon", "num_attention_heads": 2}'
+for name in k_proj v_proj; do
+    names heads "l.0.$name.weight" '[8, 4]' 0 '{"hidden_size": 4, "num_attention_heads": 4, "num_key_value_heads": 1}'
+    names no "l.0.$name.weight" '[8, 4]' 0 '{"hidden_size": 4, "num_attention_heads": 4, "num_key_value_heads": 2}'
+    names no "l.0.$name.weight" '[8, 4]' 1 '{"hidden_size": 4, "num_attention_heads": 4, "num_key_value_heads": 1}'
+    names no "l.0.$name.weight" '[8, 4]' 0
+done
+names heads l.0.k_proj.bias '[8]' 0 '{"num_attention_heads": 1}'
+names heads l.0.q_proj.weight '[8, 8]' 0 '{"hidden_size": 8, "num_attention_heads": 1, "num_key_value_heads": 1}'
+names no l.0.q_proj.weight '[8, 4]' 0 '{"hidden_size": 4, "num_attention_heads": 4, "num_key_value_heads": 1}'
 names no h.0.dense_h_to_4h.weight '[12, 4]' 0 '{"model_type": "bloom"}'
 names no l.0.in_proj_qkvz.weight '[12, 4]' 0 '{"text_config": {"model_type": "qwen3_next", "linear_num_key_heads": 2}}'
 

@@ -88,7 +88,8 @@ struct origin {
     std::uint32_t parent = 0; ///< the origin of the statement that was expanded
     text_span where;          ///< the user's statement
     bool is_broken = false;   ///< it had an error: it only says which names are without a value
-    index_t blocks = 0;       ///< of ranks, in the fused tensor that it makes or takes apart; or 0
+    index_t blocks = 0;       ///< of ranks, in the fused tensor that it makes or takes apart, or of
+                              ///< heads in one that `fused_qkv` takes apart; or 0
     std::string attributes{}; ///< with which a statement makes a fused tensor of a fused tensor
 
     bool operator==(origin const&) const = default;

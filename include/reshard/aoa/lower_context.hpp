@@ -35,6 +35,7 @@ struct bound_value {
     std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
                                       ///< made of all the same, in order, each once
     std::uint32_t fused = not_fused;  ///< how it is interleaved: a place in what is known of that
+    std::uint32_t apart = not_fused; ///< what macros took apart for it: a place in the list of that
 
     static constexpr std::uint32_t not_fused = 0xffffffff;
 
@@ -225,6 +226,7 @@ struct lower_context {
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
     std::vector<fused_tensor> fused = {}; ///< how values are interleaved, by `bound_value::fused`
+    std::vector<std::vector<taken_apart>> apart = {}; ///< by `bound_value::apart`
     lowering result;
 };
 
@@ -245,13 +247,19 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& one,
                              std::vector<std::uint32_t> const& operands,
                              std::vector<bound_value>& made);
 
+/// Says of what a statement makes which tensors of the source fused macros took apart for it: all
+/// of its elements of them come from there.
+RESHARD_DECL void note_apart(lower_context& context, statement const& one,
+                             std::vector<std::uint32_t> const& operands,
+                             std::vector<bound_value>& made);
+
 /// Refuses a macro that takes an interleaved value for one tensor, and interleaves it once more.
 ///
 /// \throws statement_error with errc::bad_macro
 RESHARD_DECL void check_fused_again(lower_context const& context, statement const& one,
                                     std::vector<std::uint32_t> const& operands);
 
-/// Declares how outputs are interleaved.
+/// Declares how outputs are interleaved, and what macros took apart for them.
 RESHARD_DECL void declare_fused(lower_context& context);
 
 /// Warns of outputs with names of fused tensors that are a plain concat, and that the target cuts

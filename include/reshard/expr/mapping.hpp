@@ -13,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -157,6 +159,17 @@ struct relation {
     bool operator==(relation const&) const = default;
 };
 
+/// That a macro took a tensor of the source apart, which had others interleaved so.
+struct taken_apart {
+    key_id source = 0;
+    fused_tensor how;
+
+    auto operator<=>(taken_apart const&) const = default;
+};
+
+/// By output.
+using taken_apart_lists = std::map<std::string, std::vector<taken_apart>, std::less<>>;
+
 template <>
 inline constexpr enum_range range_of_enum<relation::kind>{6, "the kind of relation"};
 
@@ -217,6 +230,13 @@ public:
         fused_.insert_or_assign(key, std::move(how));
     }
 
+    /// Declares that all elements that the target tensor `key` has of some tensors of the source
+    /// come from macros that took these apart. Stored mappings do not have it, as above.
+    void take_apart(std::string const& key, std::vector<detail::taken_apart> how) {
+        apart_.insert_or_assign(key, std::move(how));
+    }
+    detail::taken_apart_lists const& apart() const { return apart_; }
+
     /// Declares that a tensor `key` is made that nothing reads and the target does not want, so
     /// that it is no output. Stored mappings do not have it, and comparisons pass over it.
     void leave_over(std::string_view key) { left_over_.emplace_back(key); }
@@ -244,6 +264,7 @@ private:
     std::vector<std::string> removed_;
     std::vector<detail::relation> relations_;
     detail::fused_tensors fused_;
+    detail::taken_apart_lists apart_;
     std::vector<std::string> left_over_;
 };
 

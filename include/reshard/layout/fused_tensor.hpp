@@ -23,7 +23,7 @@ struct fused_tensor {
     index_t blocks = 1; ///< as many as ranks that it was cut for
     std::string macro;  ///< how a program writes it: `fused_ffn, axis=0`
 
-    bool operator==(fused_tensor const&) const = default;
+    auto operator<=>(fused_tensor const&) const = default;
 };
 
 /// Fused tensors by key.

@@ -273,13 +273,20 @@ BOOST_AUTO_TEST_CASE(another_form_of_a_fused_tensor_keeps_its_axis_or_is_refused
           "w -> gate, up, fused_ffn, axis=0\ngate, up -> v, axis=0", "w, w -> v, axis=1",
           "w -> v, reshape='[1, 24, 1, 4]'", "w -> v, reshape='[24, 2, 2]'",
           "w -> v, permute='[1, 0]', reshape='[2, 2, 24]'", "w -> v, resize='[*, 5]'",
-          "w -> v, slice='[0:24, 1:2]', reshape='[24]'"})
+          "w -> v, slice='[0:24, 1:2]', reshape='[24]'",
+          "w -> a, b, c, d, e, f, g, h, axis=0\na, c, e, g, b, d, f, h -> v, axis=0",
+          "w -> x, y, fused_ffn, axis=0\nx -> a, b, axis=0\ny -> c, d, axis=0\n"
+          "a, c, b, d -> v, axis=0"})
         BOOST_TEST(fault(text) == "", text);
     for (char const* const text :
          {"w -> v, reshape='[2, 12, 4]'", "w -> v, resize='[30, *]'", "w, w -> v, axis=0",
           "w -> v, reshape='[96]'", "w -> v, permute='[1, 0]', reshape='[96]'",
           "w -> a, b, c, d, axis=0\nb, a, c, d -> v, axis=0",
-          "w -> a, b, c, d, axis=0\na, b, c, d -> v, axis=1", "w -> v, slice='[6:18, 0:4]'"})
+          "w -> a, b, c, d, axis=0\na, b, c, d -> v, axis=1", "w -> v, slice='[6:18, 0:4]'",
+          "w -> a, b, c, d, e, f, g, h, axis=0\na, b, c, d, e, f, g, h -> v, axis=0",
+          "w -> a, b, c, d, e, f, g, h, axis=0\na, b, c, d, e, f, g, h -> v, axis=1",
+          "w, w -> t, axis=1\nt -> a, b, c, d, e, f, g, h, axis=0\na, b, c, d -> x, axis=0\n"
+          "e, f, g, h -> y, axis=0\nx, y -> v, axis=0"})
         BOOST_TEST(!fault(text).empty(), text);
     BOOST_TEST(
         fault("w -> v, reshape='[96]'") ==

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +48,12 @@ inline bool is_taken_apart(lower_context const& context, statement const& one,
     auto const axis = static_cast<std::size_t>(known.axis);
     return as.axis == known.axis && as.blocks == known.blocks && axis < shape.size() &&
            member_sizes(as, shape[axis]) == member_sizes(known, shape[axis]);
+}
+
+/// Whether a statement interleaves for the parts of ranks what it makes.
+inline bool makes_blocks(lower_context const& context, statement const& one) {
+    origin const& made = context.code.origin(one.origin);
+    return one.right == 1 && made.blocks > 0 && made.macro != "fused_qkv";
 }
 
 RESHARD_DECL void check_fused_again(lower_context const& context, statement const& one,
@@ -101,7 +109,7 @@ inline mapping with_stand_ins(lower_context const& context, statement const& one
 RESHARD_DECL void note_fused(lower_context& context, statement const& one,
                              std::vector<std::uint32_t> const& operands,
                              std::vector<bound_value>& made) {
-    if (made.size() == 1 && context.code.origin(one.origin).blocks > 0) {
+    if (made.size() == 1 && makes_blocks(context, one)) {
         made[0].fused = static_cast<std::uint32_t>(context.fused.size());
         context.fused.push_back(fused_of(context, one, made[0].tensor.ndim()));
         return;
@@ -118,6 +126,57 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& one,
             made[i].fused = static_cast<std::uint32_t>(context.fused.size());
             context.fused.push_back(found->second);
         }
+}
+
+/// What a macro takes apart with a statement: all of the source that its operand is made of.
+inline std::vector<taken_apart> apart_by(lower_context& context, statement const& one,
+                                         std::vector<std::uint32_t> const& operands) {
+    std::vector<taken_apart> all;
+    std::size_t const ndim = context.names.value(operands[0]).tensor.ndim();
+    for (key_id const id : context.names.sources_of(operands))
+        all.push_back({id, fused_of(context, one, ndim)});
+    return all;
+}
+
+/// What macros took apart for operands: of each tensor of the source all that the operands have.
+inline std::vector<taken_apart> apart_in(lower_context& context,
+                                         std::vector<std::uint32_t> const& operands) {
+    std::vector<taken_apart> all;
+    std::set<key_id> whole;
+    for (std::uint32_t const id : operands) {
+        bound_value const& value = context.names.value(id);
+        std::span<taken_apart const> here;
+        if (value.apart != bound_value::not_fused)
+            here = context.apart[value.apart];
+        all.insert(all.end(), here.begin(), here.end());
+        value.for_each_source([&](key_id source) {
+            if (std::ranges::find(here, source, &taken_apart::source) == here.end())
+                whole.insert(source);
+        });
+    }
+    std::erase_if(all, [&](taken_apart const& one) { return whole.contains(one.source); });
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+RESHARD_DECL void note_apart(lower_context& context, statement const& one,
+                             std::vector<std::uint32_t> const& operands,
+                             std::vector<bound_value>& made) {
+    if (operands.empty() || makes_blocks(context, one))
+        return;
+    auto const of = [&](std::uint32_t id) { return context.names.value(id).apart; };
+    std::uint32_t apart = of(operands[0]);
+    bool const is_macro = one.right > 1 && context.code.origin(one.origin).blocks > 1;
+    if (is_macro || !std::ranges::all_of(operands, [&](auto id) { return of(id) == apart; })) {
+        auto all = is_macro ? apart_by(context, one, operands) : apart_in(context, operands);
+        apart =
+            all.empty() ? bound_value::not_fused : static_cast<std::uint32_t>(context.apart.size());
+        if (!all.empty())
+            context.apart.push_back(std::move(all));
+    }
+    for (bound_value& value : made)
+        value.apart = apart;
 }
 
 } // namespace reshard::aoa::detail

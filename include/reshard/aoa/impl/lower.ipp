@@ -126,14 +126,19 @@ RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, at
 }
 
 RESHARD_DECL void declare_fused(lower_context& context) {
-    for (std::uint32_t id = 0; !context.fused.empty() && id < context.code.text_count(); ++id) {
+    bool const is_known = !context.fused.empty() || !context.apart.empty();
+    for (std::uint32_t id = 0; is_known && id < context.code.text_count(); ++id) {
         auto const value = output_identity(context, id);
         if (!value || value->is_source)
             continue;
-        std::uint32_t const fused = context.names.value(value->number).fused;
+        bound_value const& made = context.names.value(value->number);
         std::string_view const key = context.code.text(name{name::kind_type::text, false, id, {}});
-        if (fused != bound_value::not_fused && context.result.map.find(key))
-            context.result.map.fuse(std::string(key), context.fused[fused]);
+        if (!context.result.map.find(key))
+            continue;
+        if (made.fused != bound_value::not_fused)
+            context.result.map.fuse(std::string(key), context.fused[made.fused]);
+        if (made.apart != bound_value::not_fused)
+            context.result.map.take_apart(std::string(key), context.apart[made.apart]);
     }
 }
 

@@ -323,6 +323,7 @@ private:
                 value.sources = sources;
         }
         note_fused(in_, one, operands, results);
+        note_apart(in_, one, operands, results);
         for (std::size_t i = 0; i < right.size(); ++i)
             in_.names.bind(right[i], in_.names.store(std::move(results[i])), one.origin);
         if (in_.code.origin(one.origin).macro.empty())

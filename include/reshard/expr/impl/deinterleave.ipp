@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
@@ -68,7 +69,7 @@ inline std::vector<index_t> member_weights(std::string_view macro) {
         std::size_t const place = macro.find("sizes=");
         return place == macro.npos ? std::vector<index_t>() : numbers_in_list(macro.substr(place));
     }
-    if (word != "fused_qkv_old")
+    if (word != "fused_qkv_old" && word != "fused_qkv")
         return {};
     index_t const heads = number_after(macro, "num_heads", "num_q_heads");
     index_t const groups = number_after(macro, "num_key_value_groups", "num_kv_heads");
@@ -131,6 +132,36 @@ inline expression deinterleaved(expression const& fused, std::size_t axis, index
     return concat(order, axis);
 }
 
+/// The shards of a tensor, if a layout lists them and none is of blocks; otherwise null.
+inline shard_table const* listed_shards(layout const& target, std::string_view key) {
+    tensor_layout const* const found = target.find(key);
+    auto const* const list =
+        found ? std::get_if<shard_table>(&target.spread_of(*found).shards) : nullptr;
+    for (std::size_t i = 0; list && i < list->size(); ++i)
+        if (!list->cycles(i).empty())
+            return nullptr;
+    return list;
+}
+
+/// The first shard that has not exactly one of so many equal parts along an axis.
+inline std::optional<box> find_other_shard(shard_table const& list, index_t extent,
+                                           std::size_t axis, index_t parts) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        box const region = list.region(i);
+        if (!is_empty(region) &&
+            (region.shape[axis] * parts != extent || region.offset[axis] % region.shape[axis] != 0))
+            return region;
+    }
+    return std::nullopt;
+}
+
+/// Whether a target has a tensor whole along an axis, on each rank that has it.
+inline bool is_whole(layout const& target, catalog_entry const& wanted, std::size_t axis) {
+    shard_table const* const list = listed_shards(target, wanted.key);
+    return wanted.parts[axis] == 1 && !wanted.is_scattered(axis) &&
+           !(list && find_other_shard(*list, wanted.shape[axis], axis, 1));
+}
+
 /// The fused outputs of several blocks that a target has whole along their axis.
 inline fused_tensors whole_outputs(mapping const& program, layout const* target) {
     fused_tensors found;
@@ -143,8 +174,7 @@ inline fused_tensors whole_outputs(mapping const& program, layout const* target)
         if (target && !wanted)
             wanted = catalog_of(*target);
         catalog_entry const* const entry = wanted ? wanted->find(key) : nullptr;
-        if (!target || (entry && axis < entry->parts.size() && entry->parts[axis] == 1 &&
-                        !entry->is_scattered(axis)))
+        if (!target || (entry && axis < entry->parts.size() && is_whole(*target, *entry, axis)))
             found.emplace(key, made);
     }
     return found;
@@ -196,9 +226,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
         program.fuse(key, {made.axis, 1, made.macro});
     }
     auto const& [key, made] = *all.begin();
-    std::string const others =
-        all.size() > 1 ? " (and " + counted(all.size() - 1, "more key") + ")" : "";
-    return fused_text_of(key, program.find(key)->value.shape, made) + others +
+    return fused_text_of(key, program.find(key)->value.shape, made) + and_more_keys(all.size()) +
            ", and the target has it whole: its tensors are written one after the other, as the "
            "statement  " +
            key + " -> " + key + ", " + made.macro + "  does; --cut-fused writes it as it is";
@@ -223,6 +251,46 @@ public:
 private:
     std::vector<index_t> ends_; ///< in a block
 };
+
+/// A piece of an output that has elements of one of the tensors of a fused one.
+struct member_piece {
+    index_t member = 0;
+    index_t part = 0;
+    box target, source;
+};
+
+/// Whether two boxes have places in common on all axes but one.
+inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
+    for (std::size_t i = 0; i < a.ndim(); ++i)
+        if (i != axis && (a.offset[i] >= b.end(i) || b.offset[i] >= a.end(i)))
+            return false;
+    return true;
+}
+
+/// Whether some line along `axis` of an output has a tensor of one part, then another tensor, then
+/// the first one of another part: as in the fused tensor, whose axis is `along`.
+inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
+    std::ranges::sort(pieces, {}, [&](auto const& one) { return one.target.offset[axis]; });
+    auto const is_behind = [&](member_piece const& a, member_piece const& b) {
+        return b.target.offset[axis] >= a.target.end(axis) &&
+               overlap_beside(a.target, b.target, axis);
+    };
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        member_piece const& first = pieces[i];
+        std::vector<member_piece const*> others; // between the first piece and the next one
+        for (std::size_t n = i + 1; n < pieces.size(); ++n) {
+            member_piece const& next = pieces[n];
+            if (!is_behind(first, next))
+                continue;
+            if (next.member != first.member)
+                others.push_back(&next);
+            else if (next.part != first.part && overlap_beside(first.source, next.source, along) &&
+                     std::ranges::any_of(others, [&](auto* one) { return is_behind(*one, next); }))
+                return true;
+        }
+    }
+    return false;
+}
 
 /// Says of each tensor of an output which tensors of a fused source it has elements of.
 class member_pairs {

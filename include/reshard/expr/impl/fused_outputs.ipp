@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -95,12 +96,20 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
 }
 
 /// What is wrong with how a target cuts a fused tensor, and what follows.
-inline std::string cut_text(catalog_entry const& wanted, std::size_t axis) {
+///
+/// \param other a shard that is not one of its parts
+inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
+                            std::optional<box> const& other) {
     index_t const parts = wanted.parts[axis];
     if (wanted.is_scattered(axis))
         return words(", and rank ", wanted.scattered.rank, " of the target holds ",
                      wanted.scattered.held,
                      " boxes there, so that ranks would get elements of wrong tensors");
+    bool const is_listed = parts == 1 || wanted.is_even(axis);
+    if (other && is_listed && other->shape[axis] * parts != wanted.shape[axis])
+        return words(", and a shard of the target has ", other->shape[axis], " of ",
+                     wanted.shape[axis], " places there, from ", other->offset[axis],
+                     " on, so that ranks would get elements of wrong tensors");
     if (parts == 1)
         return ", and the target does not cut it there, so that each rank would read the tensors "
                "interleaved, not one after another";
@@ -132,8 +141,13 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
         if (!entry || axis >= entry->shape.size())
             continue;
         bool const is_scattered = entry->is_scattered(axis);
-        if (entry->parts[axis] != made.blocks || !entry->is_even(axis) || is_scattered)
-            return fused_text_of(key, entry->shape, made) + cut_text(*entry, axis) +
+        shard_table const* const list = listed_shards(target, key);
+        auto const other =
+            list ? find_other_shard(*list, entry->shape[axis], axis, made.blocks) : std::nullopt;
+        bool const is_fit =
+            list ? !other : entry->parts[axis] == made.blocks && entry->is_even(axis);
+        if (!is_fit || is_scattered)
+            return fused_text_of(key, entry->shape, made) + cut_text(*entry, axis, other) +
                    remedy(key, made, is_scattered);
     }
     return std::nullopt;
@@ -154,6 +168,7 @@ struct parts_taken {
     std::vector<index_t> elements; ///< of each part
     bool crosses = false;          ///< a piece has elements of several tensors, or parts
     index_t first = 0;             ///< the first place along the axis
+    bool is_sized = false;         ///< the extents of its tensors are known
 
     bool is_even() const {
         return std::ranges::all_of(elements, [&](index_t n) { return n == elements[0]; });
@@ -163,23 +178,64 @@ struct parts_taken {
 /// The fused tensors among the sources of a mapping, by number.
 class fused_sources {
 public:
-    fused_sources(source_list const& sources, fused_tensors const& known)
-        : sources_(sources), made_(known.empty() ? 0 : sources.size()) {
+    fused_sources(mapping const& program, fused_tensors const& known)
+        : sources_(program.sources()),
+          known_(known),
+          apart_(program.apart()),
+          made_(sources_.size()) {
         for (key_id id = 0; id < made_.size(); ++id)
-            if (auto const found = known.find(sources.key(id)); found != known.end())
-                if (has_parts(sources[id].shape, found->second))
+            if (auto const found = known.find(sources_.key(id)); found != known.end())
+                if (has_parts(sources_[id].shape, found->second))
                     made_[id] = &found->second;
+        for (relation const& one : program.relations())
+            if (apart_.contains(one.key) && !apart_.contains(one.companion))
+                followed_.emplace(one.companion, one.key);
     }
 
     /// What an output has of them, of each once.
     std::vector<parts_taken> taken_by(expression const& value) const {
         std::vector<parts_taken> all;
-        for (std::size_t i = 0; !made_.empty() && i < value.pieces.size(); ++i) {
+        for (std::size_t i = 0; i < value.pieces.size(); ++i) {
             key_id const id = value.pieces.source(i);
             if (id < made_.size() && made_[id])
                 add(place_of(all, id), value.pieces[i].source_box());
         }
         return all;
+    }
+
+    /// Whether an output has the tensors of a fused one in turns along one of its axes, and no
+    /// macro took them apart.
+    ///
+    /// \pre each of its pieces has elements of one of these tensors
+    bool are_in_turns(mapping_output const& output, parts_taken const& taken) const {
+        std::size_t const along = axis(taken.source);
+        auto pieces = member_pieces(output.value.pieces, taken);
+        auto const is_first = [&](auto const& one) { return one.member == pieces[0].member; };
+        if (std::ranges::all_of(pieces, is_first) || is_taken_apart(output.key, taken))
+            return false;
+        for (std::size_t k = 0; k < output.value.ndim(); ++k)
+            if (detail::are_in_turns(pieces, k, along))
+                return true;
+        return false;
+    }
+
+    /// What is wrong with a tensor that follows one that a macro took apart, if it is of another
+    /// number of parts.
+    std::optional<std::string> find_other_parts(mapping_output const& output) const {
+        auto const followed = followed_.find(output.key);
+        if (followed == followed_.end())
+            return std::nullopt;
+        for (auto const& [id, known] : fused_sources_of(output, sources_, known_)) {
+            auto const& all = apart_.find(followed->second)->second;
+            auto const blocks = [](taken_apart const& one) { return one.how.blocks; };
+            if (std::ranges::find(all, known->blocks, blocks) == all.end())
+                return fused_text_of(sources_.key(id), sources_[id].shape, *known) + ", and '" +
+                       output.key + "' takes it apart as one of " +
+                       counted(blocks(all.front()), "part") + ", as its parameter '" +
+                       std::string(followed->second) +
+                       "' has it; first write both with a layout that cuts both alike, or neither";
+        }
+        return std::nullopt;
     }
 
 private:
@@ -191,6 +247,43 @@ private:
                shape[axis] % made.blocks == 0;
     }
 
+    std::vector<member_piece> member_pieces(piece_list const& pieces,
+                                            parts_taken const& taken) const {
+        std::size_t const along = axis(taken.source);
+        index_t const step = sources_[taken.source].shape[along] / taken.made->blocks;
+        std::vector<member_piece> found;
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            if (pieces.source(i) != taken.source)
+                continue;
+            piece const one = pieces[i];
+            box const from = one.source_box();
+            index_t const first = from.offset[along];
+            auto const member = static_cast<index_t>(taken.members.at(first));
+            found.push_back(
+                {taken.is_sized ? member : first % step, first / step, one.target_box(), from});
+        }
+        return found;
+    }
+
+    /// Whether macros took a fused tensor apart as it was interleaved for all that an output, or
+    /// the tensor that it follows, has of it.
+    bool is_taken_apart(std::string const& output, parts_taken const& taken) const {
+        index_t const extent = sources_[taken.source].shape[axis(taken.source)];
+        auto const sizes = member_sizes(*taken.made, extent);
+        auto const is_wrong = [&](taken_apart const& one) {
+            return one.how.blocks != taken.made->blocks ||
+                   (!sizes.empty() && member_sizes(one.how, extent) != sizes);
+        };
+        auto const followed = followed_.find(output);
+        auto const found = apart_.find(followed != followed_.end() ? followed->second : output);
+        if (found == apart_.end())
+            return false;
+        std::vector<taken_apart> all = found->second;
+        if (followed == followed_.end())
+            std::erase_if(all, [&](auto const& one) { return one.source != taken.source; });
+        return !all.empty() && std::ranges::none_of(all, is_wrong);
+    }
+
     parts_taken& place_of(std::vector<parts_taken>& all, key_id id) const {
         auto const place = std::ranges::find(all, id, &parts_taken::source);
         if (place != all.end())
@@ -198,11 +291,12 @@ private:
         fused_tensor const& made = *made_[id];
         index_t const extent = sources_[id].shape[axis(id)];
         std::vector<index_t> sizes = member_sizes(made, extent);
-        if (sizes.empty())
+        bool const is_sized = !sizes.empty();
+        if (!is_sized)
             sizes = {extent};
         return all.emplace_back(id, &made, member_places(sizes, made.blocks),
                                 std::vector<index_t>(static_cast<std::size_t>(made.blocks)), false,
-                                extent);
+                                extent, is_sized);
     }
 
     std::size_t axis(key_id id) const { return static_cast<std::size_t>(made_[id]->axis); }
@@ -215,12 +309,16 @@ private:
         for (index_t part = begin / step; part * step < end; ++part)
             taken.elements[static_cast<std::size_t>(part)] +=
                 others * (std::min(end, (part + 1) * step) - std::max(begin, part * step));
-        taken.crosses = taken.crosses || taken.members.end(begin) < end;
+        taken.crosses = taken.crosses || taken.members.end(begin) < end ||
+                        (!taken.is_sized && end - begin == step);
         taken.first = std::min(taken.first, begin);
     }
 
     source_list const& sources_;
-    std::vector<fused_tensor const*> made_; ///< null: not fused
+    fused_tensors const& known_;
+    taken_apart_lists const& apart_;
+    std::vector<fused_tensor const*> made_;                      ///< null: not fused
+    std::map<std::string_view, std::string_view> followed_ = {}; ///< by what follows
 };
 
 /// `24 elements of each of the parts 0 to 1, none of the parts 2 to 3`.
@@ -263,7 +361,10 @@ inline std::string taken_fault(mapping const& program, fused_sources const& know
     std::string const key(from.key);
     std::string const text = fused_text_of(key, from.shape, *one.made) + ", and '" + output + "' ";
     if (one.is_even())
-        return text + "reshapes it, so its tensors can no longer be identified" +
+        return text +
+               (one.crosses ? "reshapes it, so its tensors can no longer be identified"
+                            : "has pieces of its tensors in turns, so it would be interleaved, and "
+                              "nothing would say so") +
                remedy(key, *one.made, true);
     return text + "takes " + taken_text(one.elements) +
            (one.made->macro.empty() ? "; take it apart part by part"
@@ -277,11 +378,15 @@ RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
         return std::nullopt;
     if (auto fault = find_fused_again(program, source.fused))
         return fault;
-    fused_sources const known(program.sources(), source.fused);
-    for (mapping_output const& output : program.outputs())
+    fused_sources const known(program, source.fused);
+    for (mapping_output const& output : program.outputs()) {
+        if (auto fault = known.find_other_parts(output))
+            return fault;
         for (parts_taken const& one : known.taken_by(output.value))
-            if (!one.is_even() || (one.crosses && !program.fused().contains(output.key)))
+            if (!one.is_even() || (!program.fused().contains(output.key) &&
+                                   (one.crosses || known.are_in_turns(output, one))))
                 return taken_fault(program, known, output.key, one);
+    }
     return std::nullopt;
 }
 

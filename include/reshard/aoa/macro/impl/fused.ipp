@@ -350,7 +350,7 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
     auto const order = qkv_order(heads, static_cast<std::size_t>(count.key));
     name const whole = fuses ? fused.right(0) : fused.left(0);
     if (!fuses)
-        fused.append(expanded, {&whole, 1}, order);
+        fused.append_split(expanded, whole, order, count.key);
     for (std::size_t i = 0; i < 3; ++i) {
         name const projection = fuses ? fused.left(i) : fused.right(i);
         if (fuses)

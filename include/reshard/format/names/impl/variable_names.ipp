@@ -91,10 +91,9 @@ RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
     for (model::name_table const& table : model::name_tables()) {
         auto const found = renamed_by(table, wanted, stored);
         if (!found.empty())
-            hint +=
-                std::string(hint.empty() ? "" : ", ") + "'" + found.front().wanted + "' is '" +
-                found.front().stored + "' by the names of '" + std::string(table.name) + "'" +
-                (found.size() > 1 ? " (and " + counted(found.size() - 1, "more key") + ")" : "");
+            hint += std::string(hint.empty() ? "" : ", ") + "'" + found.front().wanted + "' is '" +
+                    found.front().stored + "' by the names of '" + std::string(table.name) + "'" +
+                    and_more_keys(found.size());
     }
     return hint;
 }

@@ -157,6 +157,7 @@ public:
                                 "it is a DTensor of which no file here has a part; give a "
                                 "directory with the files of all ranks");
         opened_checkpoint opened = all_.take();
+        opened.metadata.has_global_order = !spread_.empty(); // only DTensors are cut
         for (checkpoint_tensor const& tensor : opened.metadata.tensors)
             if (auto const known = spread_.find(tensor.key);
                 known != spread_.end() && tensor.is_read())
