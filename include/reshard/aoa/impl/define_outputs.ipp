@@ -82,15 +82,14 @@ private:
     /// The parameter that a key is the state of, if the program makes it or the other side has it.
     std::optional<state_of_parameter> followed(std::string_view key) const {
         std::optional<state_of_parameter> found;
-        if (!is_made(key))
-            any_parameter(key, in_.suffixes,
-                          [&](std::string_view parameter, state_suffix const& state) {
-                              if (is_made(parameter) ? follows(parameter, state)
-                                                     : in_.target && in_.target->find(parameter))
-                                  found = {std::string(parameter), &state};
-                              return found.has_value();
-                          });
-        return found;
+        any_parameter(key, in_.suffixes,
+                      [&](std::string_view parameter, state_suffix const& state) {
+                          if (is_made(parameter) ? follows(parameter, state)
+                                                 : in_.target && in_.target->find(parameter))
+                              found = {std::string(parameter), &state};
+                          return found.has_value();
+                      });
+        return found && !is_made(key) ? found : std::nullopt;
     }
 
     /// Whether a tensor that a statement makes has that state; if users named it, an error follows.
@@ -108,7 +107,7 @@ private:
     void define_target(catalog_entry const& wanted) {
         auto const of = followed(wanted.key);
         state_suffix const* const state = of ? of->state : nullptr;
-        std::string const base = of ? of->parameter : wanted.key;
+        std::string_view const base = of ? of->parameter : wanted.key;
         binding* const bound = in_.names.find(base);
         if (bound)
             bound->is_wanted = true;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -54,8 +55,6 @@ public:
                 add(key);
         }
     }
-
-    bool empty() const { return names_.empty() && changed_.empty(); }
 
     /// The one that is in a longer name, between separators or joined with the name of a state, and
     /// of which that may be a state; of an optimizer that numbers its parameters, one that does not
@@ -238,33 +237,41 @@ inline bool are_of_one_parameter(std::string_view a, std::string_view b) {
 /// parameter, and no relation describes it.
 inline bool passes(lower_context& context, mapping_output const& output,
                    std::unordered_set<std::string_view> const& states) {
-    if (output.added || !is_source_box(output.value) || states.contains(output.key))
+    if (output.added || !is_source_box(output.value))
         return false;
     std::string const& key = context.source.entry(output.value.pieces.source(0)).key;
+    bool const is_kept = key == output.key;
+    if ((!is_kept && !are_of_one_parameter(key, output.key)) || states.contains(output.key))
+        return false;
     binding const* const bound = context.names.find(output.key);
-    return bound && bound->value != binding::none
-               ? key != output.key && are_of_one_parameter(key, output.key)
-               : key == output.key;
+    return is_kept == (!bound || bound->value == binding::none);
 }
 
-RESHARD_DECL void warn_left_states(lower_context& context) {
-    used_names const used(context);
-    if (used.empty())
-        return;
+/// The keys that keep their names, or go on with the name of the same parameter.
+inline std::vector<std::string_view> passing_keys(lower_context& context) {
     std::unordered_set<std::string_view> states;
     for (relation const& one : context.result.map.relations())
         states.insert(one.companion);
+    std::vector<std::string_view> keys;
+    for (mapping_output const& output : context.result.map.outputs())
+        if (passes(context, output, states))
+            keys.push_back(output.key);
+    return keys;
+}
+
+RESHARD_DECL void warn_left_states(lower_context& context) {
+    std::vector<std::string_view> const keys = passing_keys(context);
+    if (keys.empty())
+        return;
+    used_names const used(context);
     std::string first;
     std::string_view parameter;
     std::size_t count = 0;
-    for (mapping_output const& output : context.result.map.outputs()) {
-        std::string_view const found =
-            passes(context, output, states) ? used.inside(output.key) : std::string_view();
-        if (!found.empty() && count++ == 0) {
-            first = output.key;
+    for (std::string_view const key : keys)
+        if (auto const found = used.inside(key); !found.empty() && count++ == 0) {
+            first = key;
             parameter = found;
         }
-    }
     if (count == 0)
         return;
     std::string const kept = count == 1 ? "keeps its name"

@@ -30,8 +30,8 @@ struct optimizer_container {
 /// The segment that begins at an index, without its separator; the last one does not count:
 /// nothing is inside it.
 inline std::string_view segment_at(std::string_view key, std::size_t place) {
-    std::size_t const end = key.find_first_of(separators, place);
-    return end == key.npos ? std::string_view() : key.substr(place, end - place);
+    std::size_t const end = next_separator(key, place);
+    return end == key.size() ? std::string_view() : key.substr(place, end - place);
 }
 
 /// Whether the segment `state` at the beginning of a key is what a trainer calls all that it has,
@@ -49,13 +49,13 @@ inline optimizer_container container_of(std::string_view key) {
         std::string_view const segment = segment_at(key, place);
         if (segment.empty())
             break;
-        std::string_view const next = segment_at(key, place + segment.size() + 1);
+        auto const next = [&] { return segment_at(key, place + segment.size() + 1); };
         bool const is_inside = found.size > 0, may_open = is_inside || place == 0;
         bool const opens =
             is_optimizer(segment) ||
-            (may_open && (segment == "state" ? is_inside || !is_trainer_state(key, next)
+            (may_open && (segment == "state" ? is_inside || !is_trainer_state(key, next())
                                              : is_optimizer_class(segment)));
-        if (!opens && is_inside && !is_number(segment) && next != "state")
+        if (!opens && is_inside && !is_number(segment) && next() != "state")
             break;
         place += segment.size() + 1;
         if (opens || is_inside)
@@ -74,16 +74,15 @@ inline optimizer_container container_of(std::string_view key) {
 /// \param size of the text before all that
 inline void add_joined(std::string_view key, std::size_t size,
                        std::function<void(state_reading const&)> const& add) {
-    std::size_t const first = key.find_first_of(separators, size);
-    std::size_t const second = first == key.npos ? first : key.find_first_of(separators, first + 1);
-    if (second != key.npos && is_number(key.substr(first + 1, second - first - 1)))
+    std::size_t const first = next_separator(key, size), second = next_separator(key, first + 1);
+    if (second < key.size() && is_number(key.substr(first + 1, second - first - 1)))
         add({key.substr(0, second + 1),
              key.substr(second + 1),
              {},
              key.substr(size, first - size),
              true});
-    std::size_t const line = key.find_last_of("_./");
-    if (line == key.npos || key[line] != '_' || is_state_name(last_segment(key)))
+    std::string_view const segment = last_segment(key);
+    if (segment.find('_') == segment.npos || is_state_name(segment))
         return;
     for (std::string_view const name : state_names)
         if (name.size() > 2 && key.size() > size + name.size() + 1 && key.ends_with(name) &&
@@ -92,8 +91,9 @@ inline void add_joined(std::string_view key, std::size_t size,
                  key.substr(key.size() - name.size() - 1), name, true});
 }
 
-RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key) {
-    optimizer_container const container = container_of(key);
+/// As `optimizer_readings`, of a key whose container is known.
+inline std::vector<state_reading> readings_inside(std::string_view key,
+                                                  optimizer_container const& container) {
     std::vector<state_reading> readings;
     if (container.size == 0 || container.size >= key.size())
         return readings;
@@ -117,6 +117,10 @@ RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key)
     return readings;
 }
 
+RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key) {
+    return readings_inside(key, container_of(key));
+}
+
 RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
     std::vector<std::size_t> sizes{0};
     for (std::size_t place = 0;;) {
@@ -132,13 +136,14 @@ RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
 /// names occur in layers, too.
 inline std::vector<state_reading> bare_readings(std::string_view key) {
     std::vector<state_reading> readings;
-    std::size_t const last = key.find_last_of(separators), first = key.find_first_of(separators);
     auto const add = [&](state_reading const& one) {
         if (one.name.size() > 2 && is_state_name(one.name))
             readings.push_back(one);
     };
-    if (last != key.npos) {
-        add({{}, key.substr(0, last), key.substr(last), key.substr(last + 1)});
+    if (std::size_t const first = next_separator(key, 0); first < key.size()) {
+        std::string_view const name = last_segment(key);
+        std::size_t const last = key.size() - name.size() - 1;
+        add({{}, key.substr(0, last), key.substr(last), name});
         add({key.substr(0, first + 1), key.substr(first + 1), {}, key.substr(0, first)});
     }
     add_joined(key, 0, add);
@@ -175,7 +180,7 @@ class convention_finder {
 public:
     explicit convention_finder(catalog const& keys) : keys_(keys) {
         for (catalog_entry const& entry : keys)
-            note(entry.key);
+            note(entry);
         if (!parameters_.empty())
             for (catalog_entry const& entry : keys)
                 vote(entry.key);
@@ -185,29 +190,32 @@ public:
 
     /// Adds what state there is, once for each way in which parameters may be called.
     void add_to(std::vector<state_suffix>& all) {
-        for (catalog_entry const& entry : keys_) {
-            auto readings = optimizer_readings(entry.key);
+        for (state_entry const& one : states_) {
+            auto readings = optimizer_readings(one.entry->key);
             if (readings.empty())
-                readings = bare_readings(entry.key);
-            for (state_reading const& one : readings)
-                if (look_at(entry, one))
-                    break;
+                readings = bare_readings(one.entry->key);
+            std::ranges::any_of(readings, [&](auto const& each) { return look_at(one, each); });
         }
         for (auto const& [where, kind] : kinds_)
             add(all, where, kind);
     }
 
 private:
-    /// The prefixes of an optimizer's keys.
-    static std::string_view owner_of(std::string_view key) {
-        return key.substr(0, container_of(key).size);
-    }
+    /// A tensor that may be state.
+    struct state_entry {
+        catalog_entry const* entry;
+        std::string_view owner; ///< the prefixes of an optimizer's keys
+    };
 
     static constexpr std::size_t most_parameters = 512; ///< of an optimizer, that are looked for
 
-    void note(std::string_view key) {
-        std::string_view const owner = owner_of(key);
-        auto const readings = optimizer_readings(key);
+    void note(catalog_entry const& entry) {
+        std::string_view const key = entry.key;
+        optimizer_container const container = container_of(key);
+        std::string_view const owner = key.substr(0, container.size);
+        auto const readings = readings_inside(key, container);
+        if (!readings.empty() || !bare_readings(key).empty())
+            states_.push_back({&entry, owner});
         if (readings.empty() || counts_[owner]++ >= most_parameters)
             return;
         for (state_reading const& one : readings)
@@ -239,8 +247,9 @@ private:
     static constexpr std::size_t most_counted = 32, most_misses = 1024; ///< of a kind of state
 
     /// Counts a reading of a key. Returns true if the catalog has its parameter.
-    bool look_at(catalog_entry const& entry, state_reading const& one) {
-        auto const owner = containers_.find(owner_of(entry.key));
+    bool look_at(state_entry const& state, state_reading const& one) {
+        catalog_entry const& entry = *state.entry;
+        auto const owner = containers_.find(state.owner);
         if (owner != containers_.end() && !owner->second)
             return false;
         std::string_view const model = owner != containers_.end() ? *owner->second : "";
@@ -248,7 +257,7 @@ private:
         if (kind.all == most_counted || kind.misses == most_misses)
             return kind.all == most_counted;
         bool const is_alone = !one.is_joined && owner == containers_.end() &&
-                              container_of(entry.key).size > 0 &&
+                              !state.owner.empty() &&
                               is_state_name(one.name); // the parameters are in another checkpoint
         catalog_entry const* const parameter =
             is_alone ? nullptr : keys_.find(std::string(model) + std::string(one.parameter));
@@ -283,6 +292,7 @@ private:
     }
 
     catalog const& keys_;
+    std::vector<state_entry> states_;
     std::map<std::string_view, std::size_t> counts_;                    ///< by optimizer
     std::map<std::string_view, std::set<std::string_view>> parameters_; ///< and their optimizers
     std::map<std::string_view, std::map<std::string_view, std::size_t>> votes_; ///< by optimizer

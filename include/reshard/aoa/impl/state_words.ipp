@@ -6,8 +6,9 @@
 #include <reshard/aoa/state_suffix.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
-#include <string>
 #include <string_view>
 
 /// \file
@@ -97,12 +98,32 @@ inline constexpr std::string_view optimizer_classes[] = {"adadelta",
 inline constexpr std::string_view model_names[] = {"model",  "module",  "state_dict",
                                                    "params", "network", "net"};
 
+/// A bit for each letter that names of state begin with.
+inline constexpr std::uint32_t first_letters = [] {
+    std::uint32_t letters = 0;
+    for (std::string_view const name : state_names)
+        letters |= std::uint32_t{1} << (name.front() - 'a');
+    return letters;
+}();
+
 inline bool is_state_name(std::string_view name) {
-    return std::ranges::find(state_names, name) != std::end(state_names);
+    bool const may_be = !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
+                        (first_letters >> (name.front() - 'a') & 1) != 0; // each key is asked for
+    return may_be && std::ranges::find(state_names, name) != std::end(state_names);
+}
+
+/// Where the segment ends that a place of a key is in. Each key is asked for.
+inline std::size_t next_separator(std::string_view key, std::size_t place) {
+    while (place < key.size() && key[place] != '.' && key[place] != '/')
+        ++place;
+    return place;
 }
 
 inline std::string_view last_segment(std::string_view key) {
-    return key.substr(key.find_last_of(separators) + 1);
+    std::size_t begin = key.size();
+    while (begin > 0 && key[begin - 1] != '.' && key[begin - 1] != '/')
+        --begin;
+    return key.substr(begin);
 }
 
 inline bool is_model(std::string_view segment) {
@@ -130,13 +151,16 @@ inline bool is_optimizer(std::string_view segment) {
     return false;
 }
 
+inline constexpr char to_lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
 /// Whether a segment is the class of an optimizer: `AdamW`, `lion`.
 inline bool is_optimizer_class(std::string_view segment) {
-    std::string lower(segment);
-    for (char& letter : lower)
-        if (letter >= 'A' && letter <= 'Z')
-            letter = static_cast<char>(letter - 'A' + 'a');
-    return std::ranges::binary_search(optimizer_classes, std::string_view(lower));
+    constexpr auto is_before = [](std::string_view a, std::string_view b) {
+        return std::ranges::lexicographical_compare(a, b, {}, to_lower, to_lower);
+    };
+    return std::ranges::binary_search(optimizer_classes, segment, is_before);
 }
 
 /// Whether all keys inside are state, under any name.
