@@ -165,7 +165,7 @@ for rank in range(2):
 END
 described unruled './r{rank}.safetensors' '[["dp", 1], ["tp", 2]]' '"rules": [{"match": "l.*.weight", "shard": {"tp": 0}}]'
 copies="warning: unruled.json: no rule matches"
-for clear in norm:2:1,2 n.0.norm:2,2:1,2,3,4 empty:0: scalar::7 mask:1,2:0,1; do
+for clear in norm:2:1,2 l.norm:2:1,2 n.0.norm:2,2:1,2,3,4 empty:0: scalar::7 mask:1,2:0,1; do
     rm -rf whole
     python3 unruled.py "$here/support" "$clear"
     succeeds 1 convert unruled whole --source-layout unruled.json

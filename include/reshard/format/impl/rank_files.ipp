@@ -236,19 +236,19 @@ private:
                !rules_.rule_of(first.key);
     }
 
-    /// Whether equal tensors of ranks may be parts of a larger one: nothing in them says that they
-    /// are not, or they have as many rows as the parts of a tensor beside them (`a.bias` beside
-    /// `a.weight`).
+    /// Whether equal tensors of ranks may be parts of a larger one: their slices are equal, or they
+    /// have as many rows as the parts of a tensor beside them (`a.bias` beside `a.weight`).
     bool may_be_parts(checkpoint_metadata const& opened, checkpoint_tensor const& local) const {
         std::string const beside = local.key.substr(0, local.key.rfind('.') + 1);
         for (auto next = tensors_.lower_bound(beside);
              !beside.empty() && next != tensors_.end() && next->first.starts_with(beside); ++next) {
             auto const* const rule = rules_.rule_of(next->first);
             checkpoint_tensor const& other = next->second.front().local;
-            bool const is_cut =
-                rule && std::ranges::any_of(rule->placements, [](placement const& one) {
-                    return one.cuts() && one.axis == 0;
-                });
+            bool const is_beside = next->first.find('.', beside.size()) == std::string::npos;
+            bool const is_cut = is_beside && rule &&
+                                std::ranges::any_of(rule->placements, [](placement const& one) {
+                                    return one.cuts() && one.axis == 0;
+                                });
             if (is_cut && !other.shape.empty() && other.shape[0] == local.shape[0])
                 return true;
         }
