@@ -184,10 +184,32 @@ program_expander::known_tensors(detail::layout_table const* target) const {
     return before;
 }
 
+/// Refuses a checkpoint for `--like` that has none of the tensors that the program makes: it would
+/// be as if there were none.
+void program_expander::check_like(aoa::program const& back) const {
+    key_set made;
+    for (aoa::statement const& statement : back.statements())
+        for (aoa::name const& name : back.right(statement))
+            if (name.kind == aoa::name::kind_type::text)
+                made.emplace(back.text(name));
+    auto const known = known_tensors(nullptr);
+    bool const has_one = std::ranges::any_of(
+        known, [&](aoa::known_tensor const& one) { return made.contains(one.entry.key); });
+    if (!has_one && !made.empty())
+        fail(errc::unknown_key, files_.like, " (--like): has none of the tensors that ",
+             files_.program, " makes in reverse, such as '", *made.begin(), "'; ",
+             known.empty() ? "it has no tensor" : "it has '" + known.front().entry.key + "'",
+             "; give the checkpoint that the program was for, or leave --like out");
+}
+
 aoa::expansion program_expander::expand_as_written(aoa::program const& written,
                                                    detail::layout_table const* target) const {
-    if (runs_backwards(files_))
-        return expand_backwards(written, seen(), known_tensors(target), files_);
+    if (runs_backwards(files_)) {
+        aoa::expansion back = expand_backwards(written, seen(), known_tensors(target), files_);
+        if (back.is_complete && !files_.like.empty())
+            check_like(back.code);
+        return back;
+    }
     if (!target)
         return aoa::expand_all(written, seen(), nullptr, files_.expanding);
     catalog const shapes = catalog_of(*target, {});

@@ -54,6 +54,8 @@ private:
     std::vector<reshard::aoa::known_tensor>
     known_tensors(reshard::detail::layout_table const* target) const;
 
+    void check_like(reshard::aoa::program const& back) const;
+
     reshard::aoa::expansion expand_as_written(reshard::aoa::program const& written,
                                               reshard::detail::layout_table const* target) const;
 

@@ -12,6 +12,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>
+#include <reshard/aoa/source_names.hpp>
 #include <reshard/aoa/statement_trace.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
@@ -70,9 +71,13 @@ void check_known(job const& all, program_expander const& expander) {
                 return true;
         return false;
     };
+    auto const states = aoa::detail::with_conventions({}, expander.seen(), nullptr);
+    auto const is_of_known = [&](std::string_view parameter, auto const&) {
+        return is_known(parameter);
+    };
     std::vector<std::string> unknown;
     for (catalog_entry const& entry : expander.seen())
-        if (!is_known(entry.key))
+        if (!is_known(entry.key) && !aoa::detail::any_parameter(entry.key, states, is_of_known))
             unknown.push_back(entry.key);
     if (!unknown.empty())
         fail(errc::unknown_key, files.program, ": it is for another model, or knows ",

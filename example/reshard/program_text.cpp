@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <system_error>
@@ -26,6 +27,30 @@ using namespace reshard;
 namespace {
 
 bool is_stock(std::string const& program) { return program.starts_with("@"); }
+
+/// The text of a file, or what a pipe gives, which is read once.
+std::string read_program_file(std::string const& path) {
+    static std::map<std::string, std::string> pipes;
+    std::error_code ignored;
+    if (!std::filesystem::is_fifo(path, ignored))
+        return detail::read_text_file(path);
+    auto const [known, is_new] = pipes.try_emplace(path);
+    std::string& text = known->second;
+    constexpr std::size_t most = std::size_t{1} << 28, step = 1 << 16;
+    std::ifstream pipe;
+    if (is_new)
+        pipe.open(path, std::ios::binary);
+    while (pipe.is_open() && pipe) {
+        std::size_t const before = text.size();
+        text.resize(before + step);
+        pipe.read(text.data() + before, step);
+        text.resize(before + static_cast<std::size_t>(pipe.gcount()));
+        if (text.size() > most)
+            fail(errc::limit_exceeded, path, ": more than ", most,
+                 " bytes come from this pipe; give a larger program as a file");
+    }
+    return text;
+}
 
 /// The parts of a text between separators.
 std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
@@ -386,7 +411,7 @@ std::string stored_program(std::string const& program) {
     if (program.empty() || program == renames_program)
         return {}; // it is nowhere
     return is_stock(program) ? std::string(find_stock_program(program.substr(1)).text)
-                             : detail::read_text_file(program);
+                             : read_program_file(program);
 }
 
 program_source read_program_text(job_files const& files, catalog const& source) {
@@ -398,9 +423,7 @@ program_source read_program_text(job_files const& files, catalog const& source) 
         fail(errc::usage, files.program, ": --set ", files.settings.front(),
              " is for programs with gaps, as those of reshard programs, which begin with '",
              program_line, "'");
-    std::size_t const first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-    bool const may_be_config = first < text.size() && (text[first] == '{' || text[first] == '[');
-    if (!has_gaps && may_be_config)
+    if (!has_gaps && aoa::detail::is_config(text))
         return {.text = aoa::parse(text, files.program).source_text(), .note = {}};
     if (!has_gaps)
         return {.text = text, .note = {}};

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <span>
 
 namespace tool {
 
@@ -57,12 +58,13 @@ bool has_anything_once(std::string_view name) {
 }
 
 /// The names of the placeholders.
-std::set<std::string_view> placeholders_of(std::vector<aoa::segment> const& segments) {
-    std::set<std::string_view> names;
-    for (aoa::segment const& segment : segments)
-        if (segment.kind == aoa::segment::kind_type::placeholder)
-            names.insert(segment.text);
-    return names;
+std::set<std::string_view> placeholders_of(std::vector<aoa::segment> const (&names)[2]) {
+    std::set<std::string_view> all;
+    for (auto const& segments : names)
+        for (aoa::segment const& segment : segments)
+            if (segment.kind == aoa::segment::kind_type::placeholder)
+                all.insert(segment.text);
+    return all;
 }
 
 bool has_star(std::vector<aoa::segment> const& segments) {
@@ -70,8 +72,12 @@ bool has_star(std::vector<aoa::segment> const& segments) {
            segments.end();
 }
 
-/// The segments of a name, of which each is a text or a number.
-std::vector<aoa::segment> segments_of(aoa::program const& code, aoa::name const& called) {
+/// The segments of a name or of a part of one, of which each is a text or a number.
+std::vector<aoa::segment> segments_of(std::string_view written) {
+    if (written.empty())
+        return {};
+    aoa::program const code = aoa::parse(detail::words('"', written, "\" -> x\n"), "--rename");
+    aoa::name const called = code.left(code.statements().front())[0];
     if (called.kind == aoa::name::kind_type::pattern)
         return code.pattern(called);
     return {{aoa::segment::kind_type::text, std::string(code.text(called))}};
@@ -251,39 +257,46 @@ void rename_rule::check() const {
 
 void rename_rule::read_anything() {
     kind_ = kind_type::anything;
+    has_anything_ = true;
     if (!has_anything_once(from_) || !has_anything_once(to_)) {
         problem_ = "write ** once on each side, for the same text";
         check();
     }
     if (has_placeholder(from_) || has_placeholder(to_))
-        problem_ = "a name with ** has no placeholders: write one rename for each number, or a "
-                   "program";
+        read_numbers();
 }
 
 void rename_rule::read_numbers() {
-    aoa::program const code = aoa::parse("\"" + from_ + "\" -> \"" + to_ + "\"\n", "--rename");
-    aoa::statement const& written = code.statements().front();
-    segments_[0] = segments_of(code, code.left(written)[0]);
-    segments_[1] = segments_of(code, code.right(written)[0]);
-    if (has_star(segments_[0]) || has_star(segments_[1]))
+    bool has_stars = false;
+    for (std::size_t i = 0; i < 2; ++i) {
+        std::string const& name = i == 0 ? from_ : to_;
+        auto const around = has_anything_ ? around_anything(name) : name_around{name, {}};
+        sides_[i].segments[0] = segments_of(around.before);
+        sides_[i].segments[1] = segments_of(around.after);
+        for (auto const& segments : sides_[i].segments)
+            has_stars = has_stars || has_star(segments);
+    }
+    auto const placeholders = placeholders_of(sides_[0].segments);
+    if (has_stars)
         problem_ = "write ** once on each side, for the same text, or $LAYER_ID for a number";
-    else if (placeholders_of(segments_[0]) != placeholders_of(segments_[1]))
+    else if (placeholders != placeholders_of(sides_[1].segments))
         problem_ = "both sides have to have the same placeholders";
-    else if (!placeholders_of(segments_[0]).empty())
+    else if (!placeholders.empty())
         make_patterns();
 }
 
 void rename_rule::make_patterns() {
-    for (std::size_t i = 0; i < 2; ++i) {
-        std::size_t count = 0;
-        try {
-            patterns_[i] = aoa::detail::make_key_pattern(
-                segments_[i], [&](aoa::segment const&) { return std::optional(count++); });
-        } catch (aoa::statement_error const& thrown) {
-            problem_ = thrown.message;
-            return;
+    for (side& one : sides_)
+        for (std::size_t i = 0; i < 2; ++i) {
+            std::size_t count = 0;
+            try {
+                one.patterns[i] = aoa::detail::make_key_pattern(
+                    one.segments[i], [&](aoa::segment const&) { return std::optional(count++); });
+            } catch (aoa::statement_error const& thrown) {
+                problem_ = thrown.message;
+                return;
+            }
         }
-    }
     kind_ = kind_type::numbers;
 }
 
@@ -296,26 +309,54 @@ std::optional<std::string> rename_rule::convert(std::string_view key, bool is_un
     return kind_ == kind_type::numbers ? convert_numbers(key, is_undone) : std::nullopt;
 }
 
+std::optional<std::string_view> rename_rule::match(side const& names, std::string_view key,
+                                                   std::vector<index_t>& numbers) const {
+    auto const& [before, after] = names.patterns;
+    numbers.resize(before.captures + after.captures);
+    auto const of_before = std::span(numbers).first(before.captures);
+    if (!has_anything_)
+        return aoa::detail::match(before, key, of_before) ? std::optional(std::string_view())
+                                                          : std::nullopt;
+    if (!key.starts_with(before.pieces.front().text) || !key.ends_with(after.pieces.back().text))
+        return std::nullopt;
+    std::size_t begin = key.size(); // a number before ** has all its digits
+    while (!aoa::detail::match(before, key.substr(0, begin), of_before))
+        if (begin-- == 0)
+            return std::nullopt;
+    std::size_t end = begin;
+    while (!aoa::detail::match(after, key.substr(end), std::span(numbers).last(after.captures)))
+        if (++end > key.size())
+            return std::nullopt;
+    return key.substr(begin, end - begin);
+}
+
 std::optional<std::string> rename_rule::convert_numbers(std::string_view key,
                                                         bool is_undone) const {
-    std::vector<index_t> numbers(patterns_[is_undone].captures);
-    if (!match(patterns_[is_undone], key, numbers))
+    std::vector<index_t> numbers;
+    auto const between = match(sides_[is_undone], key, numbers);
+    if (!between)
         return std::nullopt;
     std::map<std::string_view, index_t> values;
     auto number = numbers.begin();
-    for (aoa::segment const& segment : segments_[is_undone])
-        if (segment.kind == aoa::segment::kind_type::placeholder) {
-            index_t const value = *number++ - shift_of(segment, is_undone);
-            if (values.emplace(segment.text, value).first->second != value)
-                return std::nullopt;
-        }
+    for (auto const& segments : sides_[is_undone].segments)
+        for (aoa::segment const& segment : segments)
+            if (segment.kind == aoa::segment::kind_type::placeholder) {
+                index_t const value = *number++ - shift_of(segment, is_undone);
+                if (values.emplace(segment.text, value).first->second != value)
+                    return std::nullopt;
+            }
     std::string name;
-    for (aoa::segment const& segment : segments_[!is_undone]) {
-        bool const is_text = segment.kind == aoa::segment::kind_type::text;
-        index_t const value = is_text ? 0 : values[segment.text] + shift_of(segment, !is_undone);
-        if (value < 0)
-            return std::nullopt;
-        name += is_text ? segment.text : std::to_string(value);
+    for (auto const& segments : sides_[!is_undone].segments) {
+        for (aoa::segment const& segment : segments) {
+            bool const is_text = segment.kind == aoa::segment::kind_type::text;
+            index_t const value =
+                is_text ? 0 : values[segment.text] + shift_of(segment, !is_undone);
+            if (value < 0)
+                return std::nullopt;
+            name += is_text ? segment.text : std::to_string(value);
+        }
+        if (&segments == sides_[!is_undone].segments)
+            name += *between;
     }
     return name;
 }

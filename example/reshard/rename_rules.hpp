@@ -44,7 +44,7 @@ public:
     bool is_exact() const { return kind_ == kind_type::exact; }
 
     /// Whether the rule has `**`.
-    bool has_anything() const { return kind_ == kind_type::anything; }
+    bool has_anything() const { return has_anything_; }
 
     /// Refuses a rule that cannot be a pattern; it may be for a key with just these characters.
     ///
@@ -63,14 +63,24 @@ private:
     std::optional<std::string> convert(std::string_view key, bool is_undone) const;
     std::optional<std::string> convert_numbers(std::string_view key, bool is_undone) const;
 
+    /// One side of a rule with placeholders: the name before `**`, or all of it, and the name after
+    /// it, each with the pattern that matches it.
+    struct side {
+        std::vector<reshard::aoa::segment> segments[2];
+        reshard::aoa::detail::key_pattern patterns[2];
+    };
+
+    /// What a key has between the two names, and the numbers in them; nothing if it does not match.
+    std::optional<std::string_view> match(side const& names, std::string_view key,
+                                          std::vector<reshard::index_t>& numbers) const;
+
     std::string from_;
     std::string to_;
     kind_type kind_ = kind_type::exact;
     bool is_optional_ = false;
     std::string problem_; ///< why it is not a pattern, or empty
-    /// Of a rule with placeholders, both sides: the name to fill, and the pattern that matches it.
-    std::vector<reshard::aoa::segment> segments_[2];
-    reshard::aoa::detail::key_pattern patterns_[2];
+    bool has_anything_ = false;
+    side sides_[2]; ///< of a rule with placeholders: the old name and the new one
 };
 
 /// All renames of a command, of which the first that matches a key counts.

@@ -52,6 +52,16 @@ refuses 3 "^diffusers: there are 2 indexes, model.safetensors.index.bf16.json, u
 equal diffusers/model.safetensors.index.bf16.json "$hf/two_files"
 (cd diffusers && timeout 60 "$tool" inspect model.safetensors.index.bf16.json >../output 2>../errors) || report "an index in this directory"
 
+# Files may be in directories below the index, and their names begin with ./.
+cp -r "$hf/two_files" below
+sed -i 's#"model-#"./model-#' below/model.safetensors.index.json
+equal below "$hf/two_files"
+mkdir below/w && mv below/model-00002* below/w
+sed -i 's#"./model-00002#"./w/model-00002#' below/model.safetensors.index.json
+equal below "$hf/two_files"
+sed -i 's#"./w/model-00002#"w/../w/model-00002#' below/model.safetensors.index.json
+refuses 3 "\"w/../w/model-00002.*\" is not the name of a file beside the index or in a directory there$" inspect below
+
 # Of torch.save too.
 copied "$bins" bins pytorch_model diffusion_pytorch_model
 equal bins "$bins"

@@ -123,8 +123,27 @@ refuses 2 "'x' is no two names and no file of names; write old=new, or names.jso
 for renamed in 'f**' '*.f' 'f.$LAYER_ID'; do
     refuses 2 "^--rename: 'f' is to become '.*'; the new name has \* or a placeholder, but the old name has none" convert held out/x --rename "f=$renamed"
 done
+# Placeholders go beside **, on both sides.
+file deep "{\"l.0.a.q\": $tensor}, \"l.12.a.q\": $tensor, \"base\": 20}, \"l.12.b\": $tensor}, \"l.x.b\": $tensor}, \"m.3.b.12\": $tensor}}"
+# renamed_as OLD=NEW KEYS: what the renames make of the keys of deep
+renamed_as() {
+    rm -rf renamed_deep
+    succeeds 1 convert deep renamed_deep --rename "$1"
+    succeeds 1 inspect renamed_deep --all --json
+    expects output "' '.join(sorted(d['tensors']))" "$2"
+}
 # shellcheck disable=SC2016 # placeholders of AOA
-refuses 2 "a name with \*\* has no placeholders: write one rename for each number, or a program" convert layers out/x --rename 'l.$LAYER_ID.**=m.$LAYER_ID.**'
+{
+    renamed_as 'l.$LAYER_ID.**=h.$LAYER_ID.x.**' 'h.0.x.a.q h.12.x.a.q h.12.x.b l.x.b m.3.b.12'
+    renamed_as 'l.$LAYER_ID**=$LAYER_ID**.l' '0.a.q.l 12.a.q.l 12.b.l l.x.b m.3.b.12'
+    renamed_as '**.$I.b=$I/**' '12/l l.0.a.q l.12.a.q l.x.b m.3.b.12'
+    renamed_as 'm.$I.**.$J=m.$J.$I.**' 'l.0.a.q l.12.a.q l.12.b l.x.b m.12.3.b'
+    succeeds 1 convert deep there --rename 'l.$I.**=h.$I.x.**'
+    succeeds 1 convert there back_again --rename 'h.$I.x.**=l.$I.**'
+    succeeds 1 diff deep back_again --data
+    refuses 2 "both sides have to have the same placeholders" convert layers out/x --rename 'l.$LAYER_ID.**=m.**'
+    refuses 3 "^--rename: no key of the source matches 'k..I.\*\*'" convert layers out/x --rename 'k.$I.**=m.$I.**'
+}
 refuses 2 '^reshard: --names is for a target with names, and none is given' convert held out/x --names slices
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >rules.json
 refuses 2 '^rules.json: --names is for a target with names, and this one has rules' \

@@ -84,6 +84,20 @@ for ranks in 1 3; do
         "([], ['step'], [{'key': 'lr', 'a': '0.2', 'b': '0.1'}])"
 done
 
+# Names in the values that DeepSpeed has beside a module follow it, and have the new shapes.
+echo 'module.0.weight^T -> module.first' >deepspeed.aoa
+succeeds 1 convert "$formats/deepspeed/ds-0.19/zero_1/mp_rank_00_model_states.pt" deepspeed.pt --program deepspeed.aoa --without module.1.bias
+succeeds 1 inspect deepspeed.pt --all
+[ "$(grep '^not a tensor: param_shapes' output)" = 'not a tensor: param_shapes.0.first = torch.Size(4, 6)
+not a tensor: param_shapes.0.1.weight = torch.Size(3, 4)' ] || { report "names beside a module do not follow" && cat output; }
+# A parameter that is left out with its state is in no list of parameters any more.
+succeeds 1 convert "$formats/dcp/torch-2.15/fsdp2" fewer --to torch_dcp --without '**.0.weight' --without '**.0.weight.**'
+succeeds 1 inspect fewer
+grep -q "^not a tensor: optim.param_groups.0.params = .'1.weight'.$" output || { report "a parameter that is left out is in a list" && cat output; }
+succeeds 1 convert "$formats/dcp/torch-2.15/fsdp2" alone --to torch_dcp --only 'optim.**'
+succeeds 1 inspect alone
+grep -q "^not a tensor: optim.param_groups.0.params = .'0.weight', '1.weight'.$" output || { report "a list loses parameters" && cat output; }
+
 # State follows its parameter, and so do the names of parameters in values: torch wrote these.
 fsdp2=$formats/dcp/torch-2.15/fsdp2
 succeeds 1 convert "$fsdp2" net --to torch_dcp --rename 'model.**=model.net.**' --strict-warnings

@@ -210,6 +210,17 @@ succeeds 1 diff plain joined --data
 refuses 3 '^joined.aoa: 1 warning is refused \(--strict-warnings\)' convert pasted out/x --program joined.aoa --strict-warnings
 succeeds 1 convert pasted configured --program config.json --strict-warnings
 succeeds 1 diff plain configured --data
+printf '%s\n' '# Comments [ are' '' '# skipped. {"' >commented.json
+sed 's/"aoa_statements": \[/&  # a list/' config.json >>commented.json
+succeeds 1 convert pasted commented --program commented.json --strict-warnings
+succeeds 1 diff plain commented --data
+# A program comes from a pipe, too.
+for program in plain.aoa config.json; do
+    succeeds 1 convert pasted "piped $program" --program <(cat "$program") --strict-warnings
+    succeeds 1 diff plain "piped $program" --data
+    succeeds 1 check --source pasted --program <(cat "$program") --report piped.html
+    grep -q 'm.$LAYER_ID.w' piped.html || report "the page does not show a program from a pipe"
+done
 succeeds 1 convert pasted cast --program config.json --cast 'm.*.w=float16' --rename 'b=b'
 succeeds 1 inspect cast --json
 expects output '[d["tensors"][k]["dtype"] for k in ("m.0.w", "s")]' "['F16', 'F64']"

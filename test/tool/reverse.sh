@@ -128,6 +128,9 @@ succeeds 1 check --source new --program all.aoa --reverse --like old
 succeeds 1 convert old old_x --rename 'e.**=x.**'
 succeeds 1 convert new like_renamed --program all.aoa --reverse --rename 'e.**=x.**' --like old_x
 equal old_x like_renamed
+echo 'e.0.w, e.1.w -> e.all, axis=0' >pair.aoa
+refuses 3 "^old_x \\(--like\\): has none of the tensors that pair.aoa makes in reverse, such as 'e.0.w'; it has 'c'; give the checkpoint that the program was for, or leave --like out$" \
+    convert new_star out/x --program pair.aoa --reverse --like old_x
 refuses 2 '^reshard convert: --like requires --reverse' convert new out/x --like old
 refuses 3 "^like_rules.json: .*this layout has rules and no shapes" convert new out/x --program all.aoa --reverse --like like_rules.json
 

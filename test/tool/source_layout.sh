@@ -146,6 +146,48 @@ for order in '"pp": 0, "tp": 0' '"tp": 0, "pp": 0'; do
     gives ordered.safetensors ordered order
 done
 
+# Equal tensors of ranks without a rule are copies, which is a warning, if they cannot be parts of a larger tensor.
+cat >unruled.py <<'END'
+import os, struct, sys
+
+sys.path.insert(0, sys.argv[1])
+import write_safetensors
+
+os.makedirs("unruled", exist_ok=True)
+for rank in range(2):
+    tensors = {"l.0.weight": ([2, 2], [4 * rank + i for i in range(4)])}
+    for one in sys.argv[2:]:
+        key, shape, values = one.split(":")
+        values = [float(value) for value in values.split(",") if value]
+        tensors[key] = ([int(n) for n in shape.split(",") if n], values)
+    write_safetensors.write(f"unruled/r{rank}.safetensors", {key: ("F32", shape, struct.pack(f"<{len(values)}f", *values))
+                                                             for key, (shape, values) in tensors.items()})
+END
+described unruled './r{rank}.safetensors' '[["dp", 1], ["tp", 2]]' '"rules": [{"match": "l.*.weight", "shard": {"tp": 0}}]'
+copies="warning: unruled.json: no rule matches"
+for clear in norm:2:1,2 l.norm:2:1,2 n.0.norm:2,2:1,2,3,4 empty:0: scalar::7 mask:1,2:0,1; do
+    rm -rf whole
+    python3 unruled.py "$here/support" "$clear"
+    succeeds 1 convert unruled whole --source-layout unruled.json
+    [ "${clear%%:*}" = scalar ] || grep -qF "$copies '${clear%%:*}': the files of several ranks are equal there, and are taken as copies; add {\"match\": \"${clear%%:*}\"} to the rules to say so" errors ||
+        report "no warning of $clear: $(cat errors)"
+done
+python3 unruled.py "$here/support" l.0.norm:3:1,2,3 l.1.norm:3:2,3,4
+succeeds 1 inspect unruled --source-layout unruled.json
+grep -qF "$copies 'l.*.norm' (2): the files of several ranks" errors || report "keys that differ in numbers are not one: $(cat errors)"
+refuses 3 "1 warning is refused" convert unruled out/x --source-layout unruled.json --strict-warnings
+for unclear in zeros:2:0,0 ones:4:1,1,1,1 one:1:7 b:4,2:0,0,0,0,0,0,0,0 a_log:2,3:1,2,3,1,2,3 l.0.bias:2:3,4; do
+    python3 unruled.py "$here/support" "$unclear"
+    refuses 3 "^unruled.json: no rule matches '${unclear%%:*}': it is equal in the files of several ranks, and may be copies or parts of a larger tensor .*; add {\"match\": \"${unclear%%:*}\"} to the rules if each rank has the whole tensor, or {\"match\": \"${unclear%%:*}\", \"shard\": {\"tp\": 0}} if it is cut along axis 0$" \
+        convert unruled out/x --source-layout unruled.json
+    succeeds 1 inspect unruled --source-layout unruled.json --without "${unclear%%:*}"
+    for cut in '' ', "shard": {"tp": 0}'; do
+        described ruled 'r{rank}.safetensors' '[["tp", 2]]' "\"rules\": [{\"match\": \"l.*.weight\", \"shard\": {\"tp\": 0}}, {\"match\": \"**\"$cut}]"
+        succeeds 1 inspect unruled --source-layout ruled.json
+        grep -q '^warning' errors && report "a warning of what a rule says: $(cat errors)"
+    done
+done
+
 # A selection leaves out what the rules do not cut.
 described some 'consolidated.{rank:02}.pth' '[["tp", 3]]' '"rules": [{"match": "a.w", "shard": {"tp": 0}}]'
 rm -rf whole a

@@ -118,6 +118,35 @@ refuses 3 "the source has no decoder.layers.0.mlp.linear_fc1.weight; it is what 
     convert llama/hf out/x --program @llama-megatron-to-hf
 refuses 3 "the source has no model.layers.0.self_attn.kv_a_proj_with_mqa.weight; it is not what the program is for" \
     convert llama/hf out/x --program @deepseek-v3-hf-to-megatron
+# State beside the tensors of the model is known with them, whatever a trainer calls it.
+cat >state.py <<'END'
+import json, struct, sys
+
+def read(path):
+    with open(path, "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        header, data = json.loads(file.read(size)), file.read()
+    header.pop("__metadata__", None)
+    return {key: (one["dtype"], one["shape"], data[slice(*one["data_offsets"])]) for key, one in header.items()}
+
+sys.path.insert(0, sys.argv[1])
+import write_safetensors
+
+tensors = read(sys.argv[2])
+names = sys.argv[3:]
+write_safetensors.write("stated.safetensors", tensors | {name.replace("P", key): one for key, one in tensors.items() for name in names}
+                        | {f"optim.state.{key}.step": ("F32", [], struct.pack("<f", 3)) for key in tensors if names[0].startswith("optim")})
+END
+for state in optim.state.P.exp_avg state.P.exp_avg opt_state.0.mu.P exp_avg.P P_exp_avg; do
+    python3 state.py "$here/support" llama/hf/model.safetensors "$state"
+    rm -rf made_with_state
+    succeeds 1 convert stated.safetensors made_with_state --program @llama-hf-to-megatron --set num_attention_heads=4 --set num_key_value_heads=2
+    succeeds 1 inspect made_with_state --all --json
+    expects output "'${state/P/decoder.layers.0.mlp.linear_fc1.weight}' in d['tensors']" True
+done
+python3 state.py "$here/support" llama/hf/model.safetensors other.P
+refuses 3 "it is for another model, or knows .* tensors of this one not: 'other.lm_head.weight'" \
+    convert stated.safetensors out/x --program @llama-hf-to-megatron --set num_attention_heads=4 --set num_key_value_heads=2
 # A program for another model would leave what it does not know as it is.
 refuses 3 "^@llama-hf-to-megatron: it is for another model, or knows .* tensors of this one not: 'model.layers.1.mlp.experts.0.down_proj.weight'" \
     convert glm4-moe/hf out/x --program @llama-hf-to-megatron

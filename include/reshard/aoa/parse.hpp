@@ -22,6 +22,10 @@ RESHARD_DECL std::string found(std::string_view rest);
 RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
                                 std::string_view expected);
 
+/// Whether a text is an `aoa_config` rather than statements: after comments, an object or a list
+/// whose first element is in quotes.
+RESHARD_DECL bool is_config(std::string_view text);
+
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {

@@ -15,8 +15,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,6 +155,8 @@ struct checkpoint_metadata {
     std::vector<std::string> indexes{};
     /// What the files have beside tensors, in the order of the metadata. It is not read.
     std::vector<detail::checkpoint_object> objects{};
+    /// Tensors that were not selected, if there are such values.
+    std::set<std::string, std::less<>> not_selected{};
     /// Of a save for its own layout only, whose shards each file has; empty: it is for any layout.
     std::vector<holder_t> this_layout_only{};
 

@@ -53,6 +53,12 @@ struct opened_checkpoint {
 ///         left but `options` do not take values alone
 RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options const& options);
 
+/// The warning that of values which files of several ranks have, those of one file are taken.
+inline std::string values_taken_of(std::filesystem::path const& file) {
+    return file.string() + ": values that are no tensors are those of this file, not of the files "
+                           "of other ranks";
+}
+
 /// Why a tensor of more than `max_ndim` axes is not read.
 inline std::string why_too_many_axes(std::size_t axes) {
     return words("it has ", axes, " axes, and those of at most ", max_ndim, " are read");

@@ -112,7 +112,7 @@ struct left_state {
 bool is_warned_of(left_state const& trial) {
     catalog const source(
         {test::tensor(trial.parameter, {2, 3}), test::tensor(trial.other, trial.shape)});
-    program const renames = test::parsed(trial.parameter + " -> model.new");
+    program const renames = test::parsed('"' + trial.parameter + "\" -> model.new");
     auto const findings = lower_all(expand(renames, source).code, source).findings;
     return std::ranges::count(findings, "left_state", &finding::code) > 0;
 }
@@ -131,6 +131,13 @@ BOOST_AUTO_TEST_CASE(unknown_state_is_a_warning) {
                                  {"model.l.w", "optimizer.state.l.w.block_0.factor", true, {7}},
                                  {"model.l.w", "model.l.w.mine"},
                                  {"net2.l.w", "optimizer.mine.l.w.exp_avg"},
+                                 {"model:l:w", "optim:state:l:w:exp_avg"},
+                                 {"model:l:w", "exp_avg:l:w"},
+                                 {"l:w", "l:w:exp_avg"},
+                                 {"l:w", "mine.l.w"},
+                                 {"model.l.w", "exp_avg:model:l:w"},
+                                 {"model.l.w", "mine/l/w"},
+                                 {"encoder:l:w", "decoder:l:w", false},
                                  {"l.w", "l.w_norm", false, {3}},
                                  {"l.w", "x_l.w", false},
                                  {"l.w", "al.w.mine", false},

@@ -93,10 +93,16 @@ BOOST_AUTO_TEST_CASE(a_bad_index_is_refused) {
     BOOST_TEST(refusal(R"({"weight_map": {"w": 1}})") ==
                "i.json: weight_map['w']: expected a string, found 1");
     BOOST_TEST(refusal(R"({"weight_map": {"w": "a", "w": "b"}})").starts_with("i.json:1:"));
-    for (char const* const name : {"../x.safetensors", "/etc/x", "", "..", "a\\\\b", "a\\u0000"})
+    for (char const* const name : {"../x.safetensors", "/etc/x", "", "..", "a\\\\b", "a\\u0000",
+                                   "w/../x", "./", "w/", "w/..", "."})
         BOOST_TEST(refusal(R"({"weight_map": {"w": ")" + std::string(name) + "\"}}")
-                       .ends_with("is not the name of a file beside the index"),
+                       .ends_with("is not the name of a file beside the index or in a directory "
+                                  "there"),
                    name);
+    for (char const* const name : {"./f", ".//f", "f"})
+        BOOST_TEST(
+            parse_hf_index(R"({"weight_map": {"w": ")" + std::string(name) + "\"}}", "i.json")
+                .weight_map.at("w") == "f");
 }
 
 BOOST_AUTO_TEST_CASE(an_index_is_written_and_read_again) {

@@ -68,6 +68,12 @@ BOOST_AUTO_TEST_CASE(a_value_is_there_as_often_as_it_stands_in_others) {
     BOOST_TEST(names_of(doubled(14, "a", "b")).size() == 1u << 14);
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_key_is_not_the_name_of_a_file_that_is_one_value) {
+    BOOST_TEST(names_of("\x88") == texts{""}, boost::test_tools::per_element());
+    BOOST_TEST(names_of("}(" + text("") + "\x88" + text("a") + "\x88u") == (texts{"''", "a"}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(what_is_out_of_proportion_to_the_file_is_refused) {
     // 2^40 values of 40 dicts, in a pickle that is long enough for their names; and 2^12 names of 13
     // KB each.

@@ -7,6 +7,8 @@
 
 #include "support/says.hpp"
 
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,6 +76,48 @@ BOOST_AUTO_TEST_CASE(a_parameter_that_is_removed_is_in_no_list) {
     auto const renamed =
         carried_names(program).rename({list("optim.param_groups.0.params", {"l.q", "l.k"})});
     BOOST_TEST(texts_in(renamed[0]).value() == texts{"l.q"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_that_was_left_out_is_in_no_list) {
+    mapping program(model_with_state());
+    for (char const* const key : {"model.l.q", "model.l.k", "optim.state.l.k.exp_avg"})
+        program.define(key, of(program, key));
+    auto const listed = [&](std::set<std::string, std::less<>> const& left_out) {
+        auto const renamed =
+            carried_names(program, left_out)
+                .rename({list("optim.param_groups.0.params", {"l.q", "l.x", "l.y"})});
+        return texts_in(renamed[0]).value();
+    };
+    BOOST_TEST(listed({"model.l.x"}) == (texts{"l.q", "l.y"}), boost::test_tools::per_element());
+    BOOST_TEST(listed({"optim.state.l.y.exp_avg"}) == (texts{"l.q", "l.x"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(listed({"l.x", "ema.l.x"}) == (texts{"l.q", "l.x", "l.y"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(values_beside_a_module_of_deepspeed_follow) {
+    mapping program(model_with_state());
+    program.define("model.l.qk", concat({of(program, "model.l.q"), of(program, "model.l.k")}, 0));
+    program.define("model.n", of(program, "model.norm"));
+    program.define("model.l.o", of(program, "model.l.o"));
+    std::string const shape = archive_of_shape({2});
+    auto const renamed =
+        carried_names(program).rename({{"param_shapes.0.l.q", shape},
+                                       {"param_shapes.0.l.k", shape},
+                                       {"param_shapes.1.l.o", shape},
+                                       {"shared_params.l.o", archive_of_text("l.k")},
+                                       {"shared_params.norm", archive_of_text("x")},
+                                       list("buffer_names", {"norm"}),
+                                       {"param_shapes", shape}});
+    BOOST_TEST(keys(renamed) ==
+                   (texts{"param_shapes.0.l.qk", "param_shapes.1.l.o", "shared_params.l.o",
+                          "shared_params.n", "buffer_names", "param_shapes"}),
+               boost::test_tools::per_element());
+    BOOST_TEST((renamed[0].archive == archive_of_shape({4})));
+    BOOST_TEST((renamed[1].archive == shape));
+    BOOST_TEST(texts_in(renamed[2]).value() == texts{"l.qk"}, boost::test_tools::per_element());
+    BOOST_TEST(texts_in(renamed[3]).value() == texts{"x"}, boost::test_tools::per_element());
+    BOOST_TEST(texts_in(renamed[4]).value() == texts{"n"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(names_beside_the_parameters_of_a_group_follow_too) {

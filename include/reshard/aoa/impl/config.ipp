@@ -19,8 +19,18 @@
 
 namespace reshard::aoa::detail {
 
-/// Reads such a text. A comma after the last element and `\$` for `$` are accepted, since people
-/// paste them.
+/// The place of what is next, after blanks and lines of comments.
+inline std::size_t after_comments(std::string_view text, std::size_t at) {
+    for (;;) {
+        at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+        if (at == text.size() || text[at] != '#')
+            return at;
+        at = std::min(text.find_first_of("\r\n", at), text.size());
+    }
+}
+
+/// Reads such a text. Comments, a comma after the last element and `\$` for `$` are accepted,
+/// since people paste them.
 ///
 /// \par Source `aoa_statements` and `aoa_config_reverse` of PaddlePaddle flex_checkpoint, and
 ///             `enable_traceback`, which says nothing of the program
@@ -51,7 +61,7 @@ private:
 
     char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
-    void skip() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+    void skip() { at_ = after_comments(text_, at_); }
 
     bool takes(std::string_view word) {
         skip();
@@ -194,14 +204,12 @@ private:
     std::size_t line_wanted_ = 1; ///< and in which line
 };
 
-/// Whether a text is an `aoa_config` rather than statements: an object or a list whose first
-/// element is in quotes.
-inline bool is_config(std::string_view text) {
-    std::size_t const open = text.find_first_not_of(" \t\r\n");
-    if (open == text.npos || (text[open] != '{' && text[open] != '['))
+RESHARD_DECL bool is_config(std::string_view text) {
+    std::size_t const open = after_comments(text, 0);
+    if (open == text.size() || (text[open] != '{' && text[open] != '['))
         return false;
-    std::size_t const first = text.find_first_not_of(" \t\r\n", open + 1);
-    return first != text.npos && text[first] == '"';
+    std::size_t const first = after_comments(text, open + 1);
+    return first < text.size() && text[first] == '"';
 }
 
 } // namespace reshard::aoa::detail

@@ -274,7 +274,10 @@ private:
                 continue;
             catalog_entry const& state = made_.entry(id);
             add(called, state.dtype,
-                each.scalar ? state.shape : blocks_of(*facts.shape, each.block));
+                each.scalar ? state.shape
+                : each.block.empty()
+                    ? *facts.shape
+                    : scale_counts(*facts.shape, {block_in(facts.shape->size(), each.block)}));
         }
         for (scale_pattern const& pattern : patterns_)
             add_scales(pattern, key, *facts.shape, like);
@@ -292,14 +295,6 @@ private:
         auto const form = form_of_scales(made_.entry(tensor), entry, pattern.facts());
         if (form && form->ndim() == shape.size())
             add(*own, entry.dtype, scale_counts(shape, *form));
-    }
-
-    /// How many blocks there are along each axis; the shape itself where there are none.
-    static index_vector blocks_of(index_vector shape, index_vector const& said) {
-        index_vector const block = said.empty() ? index_vector() : block_in(shape.size(), said);
-        for (std::size_t axis = 0; axis < std::min(shape.size(), block.size()); ++axis)
-            shape[axis] = shape[axis] / block[axis] + (shape[axis] % block[axis] != 0);
-        return shape;
     }
 
     void add(std::string key, data_type dtype, index_vector const& shape) {

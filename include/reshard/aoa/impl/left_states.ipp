@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,6 +23,16 @@ namespace reshard::aoa::detail {
 
 /// The characters before and after a name inside a longer one.
 inline constexpr std::string_view boundaries = "./:_";
+
+/// Whether a key has `.` and nothing else between its segments.
+inline bool is_dotted(std::string_view key) { return key.find_first_of("/:") == key.npos; }
+
+inline std::string with_dots(std::string_view key) {
+    std::string dotted(key);
+    std::ranges::replace_if(
+        dotted, [](char c) { return c == '/' || c == ':'; }, '.');
+    return dotted;
+}
 
 /// A part of a longer name.
 struct name_range {
@@ -49,13 +60,15 @@ public:
     /// of which that may be a state; of an optimizer that numbers its parameters, one that does not
     /// stay whole. Empty if there is none.
     std::string_view inside(std::string_view longer) const {
-        for (state_reading const& one : optimizer_readings(longer))
+        std::string const copy = is_dotted(longer) ? std::string() : with_dots(longer);
+        std::string_view const dotted = copy.empty() ? longer : copy;
+        for (state_reading const& one : optimizer_readings(dotted))
             if (is_number(one.parameter))
                 return changed_;
         for (std::size_t begin = 0; begin < longer.size();) {
             std::size_t const next = longer.find_first_of(boundaries, begin);
             if (firsts_.contains(longer.substr(begin, next - begin)))
-                if (auto const found = at(longer, begin); !found.empty())
+                if (auto const found = at({longer, dotted}, begin); !found.empty())
                     return found;
             if (next == longer.npos)
                 break;
@@ -70,12 +83,18 @@ private:
         bool is_sure = false; ///< the key without the name of a model, or the key itself
     };
 
+    /// A key as the source has it, and with dots.
+    struct longer_key {
+        std::string_view key, dotted;
+    };
+
     void add(std::string_view key) {
-        bool const is_state = !optimizer_readings(key).empty();
+        std::string_view const dotted = is_dotted(key) ? key : dotted_.emplace_back(with_dots(key));
+        bool const is_state = !optimizer_readings(dotted).empty();
         for (std::size_t const size :
-             is_state ? std::vector<std::size_t>{0} : container_sizes(key)) {
-            std::string_view const inside = key.substr(size);
-            bool const is_sure = size == 0 || is_model(last_segment(key.substr(0, size - 1)));
+             is_state ? std::vector<std::size_t>{0} : container_sizes(dotted)) {
+            std::string_view const inside = dotted.substr(size);
+            bool const is_sure = size == 0 || is_model(last_segment(dotted.substr(0, size - 1)));
             used_name& known = names_.try_emplace(inside, used_name{key}).first->second;
             if (size == 0 || (is_sure && !known.is_sure))
                 known = {key, true};
@@ -84,11 +103,12 @@ private:
     }
 
     /// The one that begins at a place of a longer name.
-    std::string_view at(std::string_view longer, std::size_t begin) const {
-        for (std::size_t end = begin; end < longer.size();) {
-            end = std::min(longer.find_first_of(boundaries, end + 1), longer.size());
-            auto const found = names_.find(longer.substr(begin, end - begin));
-            if (found != names_.end() && end - begin < longer.size() &&
+    std::string_view at(longer_key const& longer, std::size_t begin) const {
+        std::string_view const dotted = longer.dotted;
+        for (std::size_t end = begin; end < dotted.size();) {
+            end = std::min(dotted.find_first_of(boundaries, end + 1), dotted.size());
+            auto const found = names_.find(dotted.substr(begin, end - begin));
+            if (found != names_.end() && end - begin < dotted.size() &&
                 may_be_state(longer, {begin, end}, found->second))
                 return found->second.key;
         }
@@ -96,19 +116,19 @@ private:
     }
 
     /// Whether a longer name may name a state of the tensor that it has inside.
-    bool may_be_state(std::string_view longer, name_range place, used_name const& used) const {
-        std::string_view const before = longer.substr(0, place.begin);
-        std::string_view const after = longer.substr(place.end);
+    bool may_be_state(longer_key const& longer, name_range place, used_name const& used) const {
+        std::string_view const before = longer.dotted.substr(0, place.begin);
+        std::string_view const after = longer.dotted.substr(place.end);
         bool const is_state = has_state_word(before) || has_state_word(after);
         if (before.ends_with('_') && !is_joined_before(last_segment(before)))
             return false;
-        if (after.starts_with('_') && !is_state && !has_state_shape(longer, used.key))
+        if (after.starts_with('_') && !is_state && !has_state_shape(longer.key, used.key))
             return false;
         std::size_t const size = place.end - place.begin;
         std::string_view const model = used.key.substr(0, used.key.size() - size);
-        bool const is_of_model = !model.empty() && longer.starts_with(model);
-        bool const is_meant =
-            used.is_sure ? is_state || !is_of_model : is_state && is_whole_name(longer, place);
+        bool const is_of_model = !model.empty() && longer.key.starts_with(model);
+        bool const is_meant = used.is_sure ? is_state || !is_of_model
+                                           : is_state && is_whole_name(longer.dotted, place);
         return is_meant && !is_of_kept(longer, place, model);
     }
 
@@ -156,22 +176,23 @@ private:
 
     /// Whether a longer name has, around a place, the name of a tensor that stays as it is; another
     /// state of the same parameter, as `exp_avg` beside `exp_avg_sq_row`, is not such a tensor.
-    bool is_of_kept(std::string_view longer, name_range place, std::string_view model) const {
+    bool is_of_kept(longer_key const& longer, name_range place, std::string_view model) const {
+        auto const& [key, dotted] = longer;
         for (std::size_t begin = 0; begin <= place.begin; ++begin) {
-            bool const begins = begin == 0 || separators.find(longer[begin - 1]) != longer.npos;
-            for (std::size_t end = place.end; begins && end <= longer.size(); ++end)
-                if ((end == longer.size() || boundaries.find(longer[end]) != longer.npos) &&
-                    end - begin < longer.size() &&
-                    !has_state_word(longer.substr(place.end, end - place.end)) &&
-                    (is_kept_key(longer.substr(begin, end - begin)) ||
-                     is_kept_key(words(model, longer.substr(begin, end - begin)))))
+            bool const begins = begin == 0 || dotted[begin - 1] == '.';
+            for (std::size_t end = place.end; begins && end <= key.size(); ++end)
+                if ((end == key.size() || dotted[end] == '.' || dotted[end] == '_') &&
+                    end - begin < key.size() &&
+                    !has_state_word(dotted.substr(place.end, end - place.end)) &&
+                    (is_kept_key(key.substr(begin, end - begin)) ||
+                     is_kept_key(words(model, key.substr(begin, end - begin)))))
                     return true;
         }
         return false;
     }
 
     bool is_kept_key(std::string_view key) const {
-        auto const used = names_.find(key);
+        auto const used = is_dotted(key) ? names_.find(key) : names_.find(with_dots(key));
         return (used == names_.end() || used->second.key != key) &&
                source_.find(key) != source_names::none;
     }
@@ -197,6 +218,7 @@ private:
     }
 
     source_names const& source_;
+    std::deque<std::string> dotted_; ///< keys that `names_` refers to
     /// By what a longer name may have inside.
     std::unordered_map<std::string_view, used_name> names_;
     std::unordered_set<std::string_view> firsts_; ///< what these begin with, up to a separator

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -58,11 +59,19 @@ RESHARD_DECL file_counter::position file_counter::parse(std::string const& text,
     return result;
 }
 
-/// Refuses a file name that would lead out of the directory.
-inline void check_file_name(json_cursor const& place, std::string const& name) {
-    if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != name.npos ||
-        name.find('\0') != name.npos)
-        place.refuse(json_quoted(name) + " is not the name of a file beside the index");
+/// The path of a file from the directory of the index on, without `./`.
+///
+/// \throws error with errc::corrupt_file for one that would lead out of the directory
+inline std::string file_name_in(json_cursor const& place) {
+    std::string const text = place.text();
+    std::filesystem::path const path = text;
+    std::string name = path.lexically_normal().generic_string();
+    if (!path.has_filename() || path.filename() == "." || path.is_absolute() ||
+        std::ranges::find(path, "..") != path.end() || text.find('\\') != text.npos ||
+        text.find('\0') != text.npos)
+        place.refuse(json_quoted(text) +
+                     " is not the name of a file beside the index or in a directory there");
+    return name;
 }
 
 /// Whether it is the index of optimizer state that PaddleNLP 3 writes if each rank has a file of
@@ -81,9 +90,7 @@ RESHARD_DECL hf_index parse_hf_index(std::string_view text, std::string_view fil
              stage->text(), "), which is not read");
     if (!may_list_nothing || !lists_nothing(root))
         root.at("weight_map").for_each_member([&](std::string_view key, json_cursor const& name) {
-            std::string file_name = name.text();
-            check_file_name(name, file_name);
-            index.weight_map.emplace_hint(index.weight_map.end(), key, std::move(file_name));
+            index.weight_map.emplace_hint(index.weight_map.end(), key, file_name_in(name));
         });
     if (auto const metadata = root.find("metadata"); metadata && metadata->is_object())
         if (auto const total = metadata->find("total_size"); total && total->is_count())

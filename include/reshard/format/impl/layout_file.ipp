@@ -192,7 +192,8 @@ RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path) {
     auto const document = parse_json(read_text_file(path), file, errc::syntax);
     json_cursor const root(document, file, errc::bad_layout);
     json_cursor const names = root.at("files");
-    rank_files result{names.text(), layout_rules_from(root, file)};
+    auto const pattern = std::filesystem::path(names.text()).lexically_normal(); // `./` is nothing
+    rank_files result{pattern.generic_string(), layout_rules_from(root, file)};
     checked_at(names, [&] { return file_pattern(result.pattern, result.rules.ranks); });
     for (layout_rule const& rule : result.rules.rules)
         for (placement const& cut : rule.placements)

@@ -190,6 +190,45 @@ inline std::string kind_of_key(std::string_view key) {
     return kind;
 }
 
+/// Keys in a message: those that only differ in numbers are said once.
+class key_kinds {
+public:
+    void add(std::string const& key) {
+        ++count_;
+        auto const [place, is_new] = places_.emplace(kind_of_key(key), shown_.size());
+        if (is_new)
+            shown_.emplace_back(key, 0);
+        auto& [shown, count] = shown_[place->second];
+        if (++count == 2)
+            shown = place->first;
+    }
+
+    std::size_t count() const { return count_; }
+
+    /// `'l.*.norm' (30), 'norm'`, and how many keys more there are.
+    std::string text() const {
+        std::string text;
+        std::size_t left = count_;
+        for (std::size_t i = 0; i < std::min(shown_.size(), most_named); ++i) {
+            auto const& [kind, count] = shown_[i];
+            text += (i == 0 ? "'" : ", '") + kind + "'";
+            text += count > 1 ? " (" + std::to_string(count) + ")" : "";
+            left -= count;
+        }
+        return text + (left > 0 ? " and " + std::to_string(left) + " more" : "");
+    }
+
+    /// The first of them, as a pattern.
+    std::string const& first() const { return shown_.front().first; }
+
+private:
+    static constexpr std::size_t most_named = 5;
+
+    std::size_t count_ = 0;
+    std::map<std::string, std::size_t> places_; ///< by kind
+    std::vector<std::pair<std::string, std::size_t>> shown_;
+};
+
 /// Where the keys of a layout file go, and which of its rules were used.
 class rule_book {
 public:
@@ -228,38 +267,15 @@ public:
                                  book_.rules[i].match.text() + "'");
         if (book_.stages)
             add_stage_notes(result);
-        if (unruled_count_ > 0)
-            result.push_back(book_.file + ": " + std::to_string(unruled_count_) +
-                             (unruled_count_ == 1 ? " key matches no rule and is replicated: "
-                                                  : " keys match no rule and are replicated: ") +
-                             unruled_text());
+        if (std::size_t const count = unruled_.count(); count > 0)
+            result.push_back(book_.file + ": " + std::to_string(count) +
+                             (count == 1 ? " key matches no rule and is replicated: "
+                                         : " keys match no rule and are replicated: ") +
+                             unruled_.text());
         return result;
     }
 
 private:
-    /// `'l.*.norm' (30), 'norm'`: keys that only differ in numbers once.
-    std::string unruled_text() const {
-        std::string text;
-        std::size_t left = unruled_count_;
-        for (std::size_t i = 0; i < std::min(unruled_.size(), most_named); ++i) {
-            auto const& [kind, count] = unruled_[i];
-            text += (i == 0 ? "'" : ", '") + kind + "'";
-            text += count > 1 ? " (" + std::to_string(count) + ")" : "";
-            left -= count;
-        }
-        return text + (left > 0 ? " and " + std::to_string(left) + " more" : "");
-    }
-
-    void add_unruled(std::string const& key) {
-        ++unruled_count_;
-        auto const [place, is_new] = unruled_kinds_.emplace(kind_of_key(key), unruled_.size());
-        if (is_new)
-            unruled_.emplace_back(key, 0);
-        auto& [shown, count] = unruled_[place->second];
-        if (++count == 2)
-            shown = place->first;
-    }
-
     /// What of the stages no key uses.
     void add_stage_notes(std::vector<std::string>& notes) const {
         auto const add = [&](std::string const& what, std::vector<bool> const& used,
@@ -289,7 +305,7 @@ private:
             used_[static_cast<std::size_t>(rule - book_.rules.data())] = true;
             return rule->placements;
         }
-        add_unruled(key);
+        unruled_.add(key);
         return std::vector<placement>(book_.ranks.ndim());
     }
 
@@ -332,16 +348,12 @@ private:
         }
     }
 
-    static constexpr std::size_t most_named = 5;
-
     layout_rules const& book_;
     std::vector<bool> used_;
     std::vector<bool> used_first_;
     std::vector<bool> used_last_;
     index_t layers_ = 0; ///< one more than the highest number of a layer
-    std::vector<std::pair<std::string, std::size_t>> unruled_; ///< a kind, and how many keys
-    std::map<std::string, std::size_t> unruled_kinds_;         ///< their places
-    std::size_t unruled_count_ = 0;
+    key_kinds unruled_;
 };
 
 } // namespace detail

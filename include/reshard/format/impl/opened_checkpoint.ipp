@@ -99,6 +99,10 @@ RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options con
     key_selection selection(options.only, options.without);
     auto const is_left_out = [&](auto const& value) { return !selection.takes(value.key); };
     warn_of_common(found, selection);
+    if (!found.objects.empty())
+        for (checkpoint_tensor const& tensor : found.tensors)
+            if (is_left_out(tensor))
+                found.not_selected.insert(tensor.key);
     std::erase_if(found.tensors, is_left_out);
     std::erase_if(found.objects, is_left_out);
     selection.check_matched(found, first, count);

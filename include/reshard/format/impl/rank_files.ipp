@@ -6,6 +6,7 @@
 #include <reshard/format/checkpoint.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/impl/layout_rules.ipp>
 #include <reshard/format/impl/rank_file_names.ipp>
 #include <reshard/format/impl/rank_placement.ipp>
 #include <reshard/format/layout_file.hpp>
@@ -146,10 +147,7 @@ private:
             if (repeated_.contains(object.key))
                 files.insert(object.file);
         for (holder_t const file : files)
-            opened.warnings.push_back(
-                opened.files[file].path.string() +
-                ": values that are no tensors are those of this file, not of the files of other "
-                "ranks");
+            opened.warnings.push_back(values_taken_of(opened.files[file].path));
     }
 
     object_reader reader() const {
@@ -208,6 +206,7 @@ private:
     /// Replaces the first rank's facts by those about whole tensors.
     void place_all(checkpoint_metadata& opened) const {
         rank_placer const placer(rules_, opened);
+        key_kinds unruled, unclear;
         std::vector<catalog_entry> entries;
         for (checkpoint_tensor const& tensor : opened.tensors)
             if (!unread_.contains(tensor.key))
@@ -220,9 +219,66 @@ private:
                 continue;
             if (auto const fused = placer.fused_of(*row))
                 opened.fused.emplace(tensor.key, *fused);
-            tensor = placer.placed(tensors_.at(tensor.key), *row++);
+            rank_tensors const& local = tensors_.at(tensor.key);
+            tensor = placer.placed(local, *row++);
             check_replicas(*store(), opened, tensor, advice_for(tensor.key));
+            if (has_unsaid_copies(local))
+                (may_be_parts(opened, local.front().local) ? unclear : unruled).add(tensor.key);
         }
+        refuse_unclear(unclear);
+        warn_of_unruled(opened, unruled);
+    }
+
+    /// Whether several ranks have a tensor that no rule matches, and that has axes.
+    bool has_unsaid_copies(rank_tensors const& tensors) const {
+        checkpoint_tensor const& first = tensors.front().local;
+        return tensors.size() > 1 && !first.shape.empty() && !tensors.front().is_placed() &&
+               !rules_.rule_of(first.key);
+    }
+
+    /// Whether equal tensors of ranks may be parts of a larger one: their slices are equal, or they
+    /// have as many rows as the parts of a tensor beside them (`a.bias` beside `a.weight`).
+    bool may_be_parts(checkpoint_metadata const& opened, checkpoint_tensor const& local) const {
+        std::string const beside = local.key.substr(0, local.key.rfind('.') + 1);
+        for (auto next = tensors_.lower_bound(beside);
+             !beside.empty() && next != tensors_.end() && next->first.starts_with(beside); ++next) {
+            auto const* const rule = rules_.rule_of(next->first);
+            checkpoint_tensor const& other = next->second.front().local;
+            bool const is_beside = next->first.find('.', beside.size()) == std::string::npos;
+            bool const is_cut = is_beside && rule &&
+                                std::ranges::any_of(rule->placements, [](placement const& one) {
+                                    return one.cuts() && one.axis == 0;
+                                });
+            if (is_cut && !other.shape.empty() && other.shape[0] == local.shape[0])
+                return true;
+        }
+        return has_equal_slices(*store(), opened, local);
+    }
+
+    void refuse_unclear(key_kinds const& keys) const {
+        if (keys.count() == 0)
+            return;
+        auto const& axes = rules_.ranks.all_axes;
+        std::size_t cut = 0; // by the first mesh axis of several ranks
+        while (axes[cut].extent == 1)
+            ++cut;
+        std::string const rule = "{\"match\": \"" + keys.first() + "\"";
+        fail(errc::bad_layout, rules_.file, ": no rule matches ", keys.text(), ": ",
+             keys.count() == 1 ? "it is" : "they are",
+             " equal in the files of several ranks, and may be copies or parts of a larger tensor "
+             "(all elements or rows are equal, or a tensor beside it is cut into as many rows); "
+             "add ",
+             rule, "} to the rules if each rank has the whole tensor, or ", rule,
+             ", \"shard\": {\"", axes[cut].name(), "\": 0}} if it is cut along axis 0");
+    }
+
+    void warn_of_unruled(checkpoint_metadata& opened, key_kinds const& keys) const {
+        if (keys.count() > 0)
+            opened.warnings.push_back(
+                words(rules_.file, ": no rule matches ", keys.text(),
+                      ": the files of several ranks are equal there, and are taken as copies; add "
+                      "{\"match\": \"",
+                      keys.first(), "\"} to the rules to say so"));
     }
 
     static catalog_entry entry_of_whole(checkpoint_tensor const& tensor,

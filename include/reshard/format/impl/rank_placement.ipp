@@ -88,6 +88,23 @@ inline void check_replicas(file_store const& files, checkpoint_metadata const& o
     }
 }
 
+/// Whether the slices of a tensor along its first axis of several elements are equal: then copies
+/// of it and parts of a larger one look the same. None of a tensor without elements is.
+inline bool has_equal_slices(file_store const& files, checkpoint_metadata const& opened,
+                             checkpoint_tensor const& tensor) {
+    checkpoint_shard most = tensor.shards.front(), rest = most;
+    std::uint64_t const bytes = most.end - most.begin;
+    for (index_t const extent : index_vector(tensor.shape))
+        if (extent > 1 && bytes > 0) {
+            auto const slice =
+                std::max<std::uint64_t>(bytes / static_cast<std::uint64_t>(extent), 1);
+            most.end -= slice;
+            rest.begin += slice;
+            return !first_different_byte(files, opened, most, rest);
+        }
+    return bytes > 0;
+}
+
 /// Places the tensors of ranks in the whole ones, as the rules cut them.
 class rank_placer {
 public:

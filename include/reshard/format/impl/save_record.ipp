@@ -104,6 +104,13 @@ inline holder_t rank_of(json_cursor const& place) {
     return static_cast<holder_t>(place.count());
 }
 
+/// Refuses a file name that would lead out of the directory.
+inline void check_file_name(json_cursor const& place, std::string const& name) {
+    if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != name.npos ||
+        name.find('\0') != name.npos)
+        place.refuse(json_quoted(name) + " is not the name of a file beside the record");
+}
+
 inline recorded_file recorded_file_of(json_cursor const& place) {
     check_file_name(place.at("name"), place.at("name").text());
     auto const rank = place.find("rank");

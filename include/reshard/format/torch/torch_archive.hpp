@@ -128,6 +128,12 @@ private:
         std::span<pickle_value const> arguments;
     };
 
+    /// The call that makes an object, without the one that gives it a class.
+    call call_in(pickle_value object) const;
+
+    /// What a parameter, and parameters of it, are made of; any other value itself.
+    pickle_value without_parameter(pickle_value value) const;
+
     /// The call that makes a tensor, without those that make a parameter or another known class of
     /// it; nothing for any other value.
     std::optional<call> call_of(pickle_value value) const;

@@ -7,8 +7,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
-#include <reshard/format/pickle/pickle_writer.hpp>
-#include <reshard/format/torch/torch_archive.hpp>
+#include <reshard/storage/impl/carried_keys.ipp>
 
 #include <algorithm>
 #include <cstddef>
@@ -64,6 +63,13 @@ public:
 
     bool makes(std::string const& key) const { return program_.find(key) != nullptr; }
 
+    /// The shape of an output that has not that of its source; nothing for any other.
+    std::optional<index_vector> new_shape(std::string_view source, std::string const& key) const {
+        index_vector const shape = program_.find(key)->value.shape;
+        bool const is_same = program_.sources()[ids_.find(source)->second].shape == shape;
+        return is_same ? std::nullopt : std::optional(shape);
+    }
+
 private:
     /// Where elements begin in their source, and how many there are along each axis.
     using place = std::pair<std::vector<index_t>, std::vector<index_t>>;
@@ -78,61 +84,15 @@ private:
     std::map<key_id, std::set<std::pair<place, std::string>>> parts_;
 };
 
-/// A value that lists the parameters of an optimizer, or belongs to one of them:
-/// `optim.param_groups.0.params`, `optim.param_groups.P.lr` and `optim.state.P.step`.
-struct parameter_key {
-    std::string_view owner;     ///< `optim.`, or `optim.state.`
-    std::string_view group;     ///< `param_groups.`, empty for a state
-    std::string_view parameter; ///< empty for a list
-    std::string_view ending;    ///< `.lr`, or `.step`
-};
-
-inline std::optional<parameter_key> read_group_key(std::string_view key) {
-    constexpr std::string_view word = "param_groups.";
-    std::size_t const place = key.find(word);
-    std::size_t const last = key.rfind('.');
-    if (place == key.npos || (place > 0 && key[place - 1] != '.') || last < place + word.size())
-        return std::nullopt;
-    std::string_view const inside = key.substr(place + word.size(), last - place - word.size());
-    bool const is_number = inside.find_first_not_of("0123456789") == inside.npos;
-    if (is_number && key.substr(last) != ".params" && key.substr(last) != ".param_names")
-        return std::nullopt;
-    return parameter_key{key.substr(0, place), word, is_number ? std::string_view() : inside,
-                         key.substr(last)};
-}
-
-/// The texts of a value that is a list of texts; nothing of any other.
-inline std::optional<std::vector<std::string>> texts_in(saved_object const& object) {
-    archive_file const bytes(object.archive, object.key);
-    torch_archive const archive(bytes, object.key, {0, object.archive.size()});
-    pickle const& values = archive.values();
-    pickle_value const root = values.root();
-    if (root.what != pickle_value::kind::list && root.what != pickle_value::kind::tuple)
-        return std::nullopt;
-    std::vector<std::string> texts;
-    for (pickle_value const one : values.elements(root, object.key)) {
-        if (one.what != pickle_value::kind::text)
-            return std::nullopt;
-        texts.emplace_back(values.text(one, object.key));
-    }
-    return texts;
-}
-
-inline std::string archive_of(std::vector<std::string> const& texts) {
-    pickle_writer out;
-    out.empty_list();
-    out.begin();
-    for (std::string const& one : texts)
-        out.text(one);
-    out.append_all();
-    return torch_file_of(out.take());
-}
-
 /// Names of parameters in the values that a conversion carries, as the program renames them.
 class carried_names {
 public:
-    explicit carried_names(mapping const& program)
+    using key_set = std::set<std::string, std::less<>>;
+
+    /// \param left_out the tensors of the source that were not selected
+    explicit carried_names(mapping const& program, key_set left_out = {})
         : tensors_(program),
+          left_out_(std::move(left_out)),
           states_(aoa::detail::with_conventions({}, tensors_.sources(), nullptr)) {
         catalog const sources = tensors_.sources();
         for (catalog_entry const& entry : sources)
@@ -163,6 +123,8 @@ private:
             return std::nullopt;
         if (auto const key = read_group_key(object.key))
             return key;
+        if (auto const key = read_module_key(object.key))
+            return key;
         for (aoa::detail::state_reading const& one : aoa::detail::optimizer_readings(object.key))
             if (!one.is_joined && parameters_.contains(one.parameter))
                 return parameter_key{one.prefix, {}, one.parameter, one.suffix};
@@ -188,15 +150,46 @@ private:
             if (texts != list->second)
                 object.archive = archive_of(texts);
         } else if (key && !key->parameter.empty()) {
-            std::string const group(key->group), ending(key->ending);
-            for (std::string const& name : renamed(owner, std::string(key->parameter))) {
-                saved_object copy = object;
-                copy.key = owner + group + name + ending;
-                add_once(all, std::move(copy), object.key);
-            }
-            return;
+            return add_parameter(all, object, *key);
         }
         all.push_back(std::move(object));
+    }
+
+    /// Adds what becomes of the value of a parameter.
+    void add_parameter(std::vector<saved_object>& all, saved_object const& object,
+                       parameter_key const& key) {
+        std::string const owner(key.owner), name(key.parameter);
+        std::string const from = container_of(owner) + name;
+        auto const names = renamed(owner, name);
+        auto const outputs = tensors_.outputs_of(from);
+        auto const others = renamed_value(object, key, names.size());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            saved_object copy = object;
+            copy.key = words(owner, key.group, names[i], key.ending);
+            if (others && others->empty())
+                return; // the parameter that it names is removed
+            if (others)
+                copy.archive = archive_of_text((*others)[i]);
+            else if (key.group.find(shapes_word) != key.group.npos && i < outputs.size())
+                if (auto const shape = tensors_.new_shape(from, outputs[i]))
+                    copy.archive = archive_of_shape(*shape);
+            add_once(all, std::move(copy), object.key);
+        }
+    }
+
+    /// What becomes of the parameter of which `shared_params` has another name; nothing of any
+    /// other value.
+    std::optional<std::vector<std::string>>
+    renamed_value(saved_object const& object, parameter_key const& key, std::size_t count) {
+        auto const texts = key.group == shared_word ? texts_in(object) : std::nullopt;
+        if (!texts || texts->size() != 1)
+            return std::nullopt;
+        auto names = renamed(std::string(key.owner), texts->front());
+        if (!names.empty() && count > 0 && names.size() != count)
+            fail(errc::unsupported, "'", object.key, "' says that it is '", texts->front(),
+                 "', and the program makes ", count, " of the former and ", names.size(),
+                 " of the latter; leave out what is no tensor (--no-objects)");
+        return names;
     }
 
     /// Adds a value of a new parameter; if several become one, their values have to be equal.
@@ -229,8 +222,8 @@ private:
         return all;
     }
 
-    /// The prefix of an optimizer's parameters in the model.
-    std::string const& container_of(std::string const& owner) {
+    /// The prefix of an optimizer's parameters in the model, nothing if the source has none.
+    std::optional<std::string> const& found_container(std::string const& owner) {
         auto const [known, is_new] = containers_.try_emplace(owner);
         if (!is_new)
             return known->second;
@@ -246,10 +239,14 @@ private:
         return known->second;
     }
 
+    std::string container_of(std::string const& owner) {
+        return found_container(owner).value_or(std::string());
+    }
+
     /// The names that a parameter has from now on: none of one that is removed, several of one that
     /// is split.
     std::vector<std::string> renamed(std::string const& owner, std::string const& name) {
-        std::string const& container = container_of(owner);
+        std::string const container = container_of(owner);
         if (!tensors_.has(container + name))
             return renamed_by_states(owner, name);
         std::vector<std::string> names;
@@ -258,10 +255,15 @@ private:
         return names;
     }
 
-    /// The same if the source has the states of a parameter, and not the parameter.
+    /// The same if the source has the states of a parameter, and not the parameter; none if both
+    /// were left out.
     std::vector<std::string> renamed_by_states(std::string const& owner, std::string const& name) {
+        auto const& container = found_container(owner);
+        bool is_left_out = container && left_out_.contains(*container + name), has_state = false;
         for (aoa::state_suffix const& state : states_of(owner)) {
             std::string const key = aoa::detail::key_of_state(name, state);
+            is_left_out = is_left_out || left_out_.contains(key);
+            has_state = has_state || tensors_.has(key);
             if (!state.is_alike() || !tensors_.has(key))
                 continue;
             std::vector<std::string> names;
@@ -272,14 +274,14 @@ private:
                 });
             return names;
         }
-        return {name};
+        return is_left_out && !has_state ? std::vector<std::string>() : std::vector{name};
     }
 
     /// How an optimizer calls a tensor that a parameter has become: as the keys of its state do
     /// or, if it has none, by the rest of its key after the container.
     std::string new_name(std::string const& owner, std::string const& name,
                          std::string const& key) {
-        std::string const& container = container_of(owner);
+        std::string const container = container_of(owner);
         std::vector<std::string> likely;
         bool const is_same = key.ends_with(name);
         if (is_same && !container.empty() &&
@@ -304,12 +306,13 @@ private:
     }
 
     renamed_tensors tensors_;
+    key_set left_out_;
     std::vector<aoa::state_suffix> states_;
     std::set<std::string, std::less<>> parameters_; ///< keys without the name of a model, too
     std::map<std::string, std::vector<aoa::state_suffix>> states_of_; ///< by optimizer
     std::map<std::string, std::vector<std::string>> lists_;           ///< of parameters, by key
     std::map<std::string, std::set<std::string>> names_;              ///< by optimizer
-    std::map<std::string, std::string> containers_;                   ///< by optimizer
+    std::map<std::string, std::optional<std::string>> containers_;    ///< by optimizer
     std::map<std::string, std::string> groups_; ///< the lists of new parameters
     /// The value of new parameters: the key that it comes from, and its bytes.
     std::map<std::string, std::pair<std::string, std::string>> said_;

@@ -104,7 +104,7 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, mapping co
     auto objects = source.read_objects();
     if (objects.empty()) // all keys of the program would be looked through
         return objects;
-    objects = carried_names(program).rename(std::move(objects));
+    objects = carried_names(program, source.metadata().not_selected).rename(std::move(objects));
     for (saved_object& object : objects)
         if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
             if (object.is_common && how.writing.format == "megatron_torch_dist")

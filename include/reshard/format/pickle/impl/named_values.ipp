@@ -236,8 +236,9 @@ private:
         return (is_tensor ? 480 : 220) + 3 * key.size();
     }
 
+    /// \param key empty: of the file's one value, or an empty key of a dict, as Python writes it
     void add(std::string const& key, pickle_value value, bool is_tensor = false) {
-        all_.push_back({key, value});
+        all_.push_back({key.empty() && value != values_.root() ? "''" : key, value});
         memory_ += memory_of(key, is_tensor);
         if (std::uint64_t const all = values_.memory() + memory_; all > values_.most_memory())
             fail(errc::limit_exceeded, values_.file(), ": the first ", all_.size(),

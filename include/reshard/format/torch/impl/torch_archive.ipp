@@ -212,6 +212,7 @@ RESHARD_DECL void torch_archive::check_storages() const {
 }
 
 inline constexpr std::string_view rebuild_of_type = "torch._tensor._rebuild_from_type_v2";
+inline constexpr std::string_view rebuild_of_parameter = "torch._utils._rebuild_parameter";
 
 /// True for the functions that make tensors of elements with strides.
 inline bool is_plain_rebuild(std::string_view function) {
@@ -219,28 +220,39 @@ inline bool is_plain_rebuild(std::string_view function) {
            function == "torch._utils._rebuild_tensor_v3";
 }
 
-RESHARD_DECL std::optional<torch_archive::call> torch_archive::call_of(pickle_value value) const {
+RESHARD_DECL torch_archive::call torch_archive::call_in(pickle_value object) const {
     using kind = pickle_value::kind;
-    pickle const& all = *values_;
-    constexpr int most = 8; // a parameter of a class of a tensor, for one
-    for (int depth = 0; depth < most && value.what == kind::object; ++depth) {
-        pickle_object const& made = all.object(value, {});
-        call result{all.global(made.callable, {}), all.elements(made.arguments, {})};
-        if (result.function == rebuild_of_type && result.arguments.size() == 4 &&
-            result.arguments[0].what == kind::global && result.arguments[1].what == kind::global &&
-            result.arguments[2].what == kind::tuple) // function, class, arguments
-            result = {all.global(result.arguments[0], {}), all.elements(result.arguments[2], {})};
-        bool const is_parameter = result.function.starts_with("torch._utils._rebuild_parameter");
-        if (is_parameter && !result.arguments.empty()) {
-            value = result.arguments[0];
-            continue;
-        }
-        bool const is_tensor =
-            !is_parameter && (result.function == rebuild_of_type ||
-                              result.function.starts_with("torch._utils._rebuild"));
-        return is_tensor ? std::optional(result) : std::nullopt;
+    pickle_object const& made = values_->object(object, {});
+    call const outer{values_->global(made.callable, {}), values_->elements(made.arguments, {})};
+    bool const is_of_type = outer.function == rebuild_of_type && outer.arguments.size() == 4 &&
+                            outer.arguments[0].what == kind::global &&
+                            outer.arguments[1].what == kind::global &&
+                            outer.arguments[2].what == kind::tuple; // function, class, arguments
+    return is_of_type ? call{values_->global(outer.arguments[0], {}),
+                             values_->elements(outer.arguments[2], {})}
+                      : outer;
+}
+
+RESHARD_DECL pickle_value torch_archive::without_parameter(pickle_value value) const {
+    constexpr int most = 8; // parameters of parameters
+    for (int depth = 0; depth < most && value.what == pickle_value::kind::object; ++depth) {
+        call const made = call_in(value);
+        if (!made.function.starts_with(rebuild_of_parameter) || made.arguments.empty())
+            break;
+        value = made.arguments[0];
     }
-    return std::nullopt;
+    return value;
+}
+
+RESHARD_DECL std::optional<torch_archive::call> torch_archive::call_of(pickle_value value) const {
+    value = without_parameter(value);
+    if (value.what != pickle_value::kind::object)
+        return std::nullopt;
+    call const made = call_in(value);
+    bool const is_tensor =
+        !made.function.starts_with(rebuild_of_parameter) &&
+        (made.function == rebuild_of_type || made.function.starts_with("torch._utils._rebuild"));
+    return is_tensor ? std::optional(made) : std::nullopt;
 }
 
 RESHARD_DECL bool torch_archive::is_tensor(pickle_value value) const {

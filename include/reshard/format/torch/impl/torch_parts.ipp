@@ -256,27 +256,21 @@ inline std::string lacking_part(spread_tensor const& tensor) {
 
 RESHARD_DECL std::optional<pickle_value> torch_archive::members_of_part(pickle_value value) const {
     pickle const& all = *values_;
-    constexpr int most = 8; // parameters of parameters
-    for (int depth = 0; depth < most && value.what == pickle_value::kind::object; ++depth) {
-        pickle_object const& made = all.object(value, {});
-        std::string_view const function = all.global(made.callable, {});
-        auto const arguments = all.elements(made.arguments, {});
-        if (function.starts_with("torch._utils._rebuild_parameter") && !arguments.empty()) {
-            value = arguments[0];
-            continue;
-        }
-        // A function, the class, the arguments of the function, and the state.
-        if (function != "torch._tensor._rebuild_from_type_v2" || arguments.size() != 4 ||
-            arguments[0].what != pickle_value::kind::global ||
-            all.global(arguments[0], {}) != "torch._utils._rebuild_wrapper_subclass" ||
-            arguments[3].what != pickle_value::kind::tuple)
-            return std::nullopt;
-        for (pickle_value const state : all.elements(arguments[3], {}))
-            if (state.what == pickle_value::kind::dict && all.find(state, "_local_tensor", {}) &&
-                all.find(state, "_spec", {}))
-                return state;
+    value = without_parameter(value);
+    if (value.what != pickle_value::kind::object)
         return std::nullopt;
-    }
+    pickle_object const& made = all.object(value, {});
+    auto const arguments = all.elements(made.arguments, {});
+    // A function, the class, the arguments of the function, and the state.
+    if (all.global(made.callable, {}) != "torch._tensor._rebuild_from_type_v2" ||
+        arguments.size() != 4 || arguments[0].what != pickle_value::kind::global ||
+        all.global(arguments[0], {}) != "torch._utils._rebuild_wrapper_subclass" ||
+        arguments[3].what != pickle_value::kind::tuple)
+        return std::nullopt;
+    for (pickle_value const state : all.elements(arguments[3], {}))
+        if (state.what == pickle_value::kind::dict && all.find(state, "_local_tensor", {}) &&
+            all.find(state, "_spec", {}))
+            return state;
     return std::nullopt;
 }
 

@@ -149,8 +149,7 @@ public:
     /// Everything that was added, with the values beside tensors.
     opened_checkpoint take() {
         if (are_of_ranks_ && !objects_.empty())
-            warn(paths_.front().string() + ": values that are no tensors are those of this file, "
-                                           "not of the files of other ranks");
+            warn(values_taken_of(paths_.front()));
         for (auto const& [key, tensor] : spread_)
             if (tensor.parts.empty())
                 all_.add_unread(key, tensor.spread.shape(),

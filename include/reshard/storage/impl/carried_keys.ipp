@@ -1,0 +1,116 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_CARRIED_KEYS_IPP
+#define RESHARD_STORAGE_IMPL_CARRIED_KEYS_IPP
+
+#include <reshard/core/error.hpp>
+#include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/pickle/pickle_writer.hpp>
+#include <reshard/format/torch/torch_archive.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Values that have names of parameters: their keys, and what is in them.
+
+namespace reshard::detail {
+
+/// A value that lists the parameters of an optimizer or a module, or belongs to one of them:
+/// `optim.param_groups.0.params`, `optim.param_groups.P.lr`, `optim.state.P.step` and
+/// `param_shapes.0.P`.
+struct parameter_key {
+    std::string_view owner;     ///< `optim.`, or `optim.state.`
+    std::string_view group;     ///< `param_groups.`, `param_shapes.0.`; empty for a state
+    std::string_view parameter; ///< empty for a list
+    std::string_view ending;    ///< `.lr`, or `.step`
+};
+
+inline constexpr std::string_view shapes_word = "param_shapes.", shared_word = "shared_params.";
+
+/// A key of the values that DeepSpeed has beside a module.
+///
+/// \par Source DeepSpeed 0.18: `param_shapes` is a list by group, `shared_params` the names of
+///             parameters by other names of theirs, and `buffer_names` a list
+inline std::optional<parameter_key> read_module_key(std::string_view key) {
+    constexpr std::string_view numbers = "0123456789", list = "buffer_names";
+    if (key == list || key.ends_with(words(".", list)))
+        return parameter_key{key.substr(0, key.size() - list.size()), list, {}, {}};
+    for (std::string_view const word :
+         {shapes_word, std::string_view("frozen_param_shapes."), shared_word}) {
+        std::size_t const place = key.find(word);
+        if (place == key.npos || (place > 0 && key[place - 1] != '.'))
+            continue;
+        std::size_t begin = place + word.size();
+        if (std::size_t const end = key.find_first_not_of(numbers, begin);
+            word == shapes_word && end != key.npos && end > begin && key[end] == '.')
+            begin = end + 1;
+        return parameter_key{
+            key.substr(0, place), key.substr(place, begin - place), key.substr(begin), {}};
+    }
+    return std::nullopt;
+}
+
+inline std::optional<parameter_key> read_group_key(std::string_view key) {
+    constexpr std::string_view word = "param_groups.";
+    std::size_t const place = key.find(word);
+    std::size_t const last = key.rfind('.');
+    if (place == key.npos || (place > 0 && key[place - 1] != '.') || last < place + word.size())
+        return std::nullopt;
+    std::string_view const inside = key.substr(place + word.size(), last - place - word.size());
+    bool const is_number = inside.find_first_not_of("0123456789") == inside.npos;
+    if (is_number && key.substr(last) != ".params" && key.substr(last) != ".param_names")
+        return std::nullopt;
+    return parameter_key{key.substr(0, place), word, is_number ? std::string_view() : inside,
+                         key.substr(last)};
+}
+
+/// The texts of a value that is a list of texts, or a text; nothing of any other.
+inline std::optional<std::vector<std::string>> texts_in(saved_object const& object) {
+    archive_file const bytes(object.archive, object.key);
+    torch_archive const archive(bytes, object.key, {0, object.archive.size()});
+    pickle const& values = archive.values();
+    pickle_value const root = values.root();
+    std::vector<pickle_value> all{root};
+    if (root.what == pickle_value::kind::list || root.what == pickle_value::kind::tuple) {
+        auto const elements = values.elements(root, object.key);
+        all.assign(elements.begin(), elements.end());
+    }
+    std::vector<std::string> texts;
+    for (pickle_value const one : all) {
+        if (one.what != pickle_value::kind::text)
+            return std::nullopt;
+        texts.emplace_back(values.text(one, object.key));
+    }
+    return texts;
+}
+
+inline std::string archive_of(std::vector<std::string> const& texts) {
+    pickle_writer out;
+    out.empty_list();
+    out.begin();
+    for (std::string const& one : texts)
+        out.text(one);
+    out.append_all();
+    return torch_file_of(out.take());
+}
+
+inline std::string archive_of_text(std::string_view text) {
+    pickle_writer out;
+    out.text(text);
+    return torch_file_of(out.take());
+}
+
+/// `torch.Size` of a shape.
+inline std::string archive_of_shape(index_vector const& shape) {
+    pickle_writer out;
+    out.call("torch", "Size", [&] { out.integers(shape); });
+    return torch_file_of(out.take());
+}
+
+} // namespace reshard::detail
+
+#endif
