@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(another_version_is_refused_with_both_numbers) {
             posing_as<plan_options>(plan_options{}, static_cast<std::uint8_t>(version));
         BOOST_TEST(said([&] { from_bytes<plan_options>(bytes); }) ==
                    "unsupported: the archive holds a set of options of version " +
-                       std::to_string(version) + ", and this library reads version 11");
+                       std::to_string(version) + ", and this library reads version 12");
     }
 }
 

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(kept_plans_of_another_version_are_refused_with_both_version
     bytes[5] = 1;
     BOOST_TEST(said([&] { from_bytes<kept_plan>(bytes); }) ==
                "unsupported: the archive holds a kept plan of version 1, and this library reads "
-               "version 11");
+               "version 12");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
