@@ -169,7 +169,7 @@ layout spread(convention const& all, index_t ranks, std::string const& prefix,
 aoa::program renaming(convention const& all) {
     std::string text;
     for (stored const& one : all.tensors)
-        text += "x" + one.ending + " -> y" + one.ending + "\n";
+        text += "\"x" + one.ending + "\" -> \"y" + one.ending + "\"\n";
     return aoa::parse(text);
 }
 

@@ -114,8 +114,8 @@ private:
         }
     }
 
-    /// Refuses scales that do not follow, but for a list of numbers, one of each tensor that is
-    /// joined. Scales with all axes are read as those of equal blocks.
+    /// Refuses scales that do not follow, unless they are a list of numbers, one of each tensor
+    /// that is joined. Scales with all axes are read as scales of equal blocks.
     void refuse_or_relate(mapping_output const& output, mapping_output const& scales,
                           scale_rule const& rule, error const& problem) {
         bool const are_numbers = problem.code() == errc::overlap &&
@@ -259,7 +259,7 @@ private:
         return *std::move(form);
     }
 
-    /// Refuses scales that a reader of the outputs takes for those of other elements.
+    /// Refuses scales that a reader of the outputs gives to other elements.
     ///
     /// \throws error with errc::bad_layout
     void check_read(mapping_output const& output, mapping_output const& scales,

@@ -96,8 +96,8 @@ public:
         return ids == sources_in_order(scales.value);
     }
 
-    /// The scales that an output needs; those of joined tensors that have one along the axis along
-    /// which they are joined only if `scales` are made of all of them.
+    /// The scales that an output needs. Joined tensors may have one scale along the axis along
+    /// which they are joined: then `scales` have to be made of all of these.
     ///
     /// \throws error if they cannot follow; errc::overlap if elements would have several
     made_scales expected(mapping_output const& output, mapping_output const& scales,

@@ -62,19 +62,19 @@ public:
         if (quantised_.empty())
             return std::nullopt;
         find_pairs();
-        std::optional<scale_finding> first;
+        std::optional<scale_finding> found;
         std::size_t count = 0;
         for (mapping_output const& output : program_.outputs())
             for (std::size_t i = 0; !pairs_.empty() && i < output.value.pieces.size(); ++i)
                 if (auto const id = output.value.pieces.source(i); id != zero_source)
                     if (std::string const text = what_is_wrong(output, id); !text.empty()) {
                         if (count++ == 0)
-                            first = finding_of(output, id, text);
+                            found = finding_of(output, id, text);
                         break;
                     }
-        if (first && count > 1)
-            first->message += words(" (and ", counted(count - 1, "more key"), " so)");
-        return first;
+        if (count > 1)
+            found->message += words(" (and ", counted(count - 1, "more key"), ')');
+        return found;
     }
 
 private:
