@@ -30,6 +30,7 @@ for axis in 0 1; do
     done
 done
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "**.weight", "shard": {}}, {"match": "**", "shard": {"tp": 0}}]}' >kept_rows.json
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "q.weight", "shard": {"tp": 0}}, {"match": "q.weight_scale", "shard": {"tp": 1}}, {"match": "**", "shard": {}}]}' >turned.json
 echo '{"mesh": [["tp", 4]], "rules": [{"match": "**_inv", "shard": {}}, {"match": "**", "shard": {"tp": 0}}]}' >kept.json
 
 # refuses_some PATTERN ARGUMENT...: as `refuses`, where there may be several errors, of which the first is said.
@@ -153,6 +154,10 @@ refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': these are in
     convert tensors out/x --program tensors.aoa
 sed -i 's/k.weight_scale, q.weight_scale/q.weight_scale, k.weight_scale/' tensors.aoa
 succeeds 1 convert tensors in_order --program tensors.aoa
+# Of unequal tensors the numbers belong to the whole, in the program and when the result is read.
+listed="'qk.weight': rank 0 holds \[0:3, 0:6\], whose scales are \[0:2\] of 'qk.weight_scale', and of these only \[0:1\]; do not cut 'qk.weight_scale'"
+refuses_some "$listed" convert tensors out/x --program tensors.aoa --layout a0r2.json
+refuses_some "$listed" convert in_order out/x --layout a0r2.json
 
 # Scales with all axes are read as those of equal blocks, which these are not.
 sed -i 's/-> qk.weight_scale, axis=0/-> qk.weight_scale, axis=0, reshape="[2, 1]"/' tensors.aoa
@@ -169,6 +174,8 @@ sed 's/$/, scales="*.weight => *.weight_scale"/' rows.aoa >rows_follow.aoa
 refuses_some "which are read as the scales of other elements" convert rows out/x --program rows_follow.aoa
 echo 'q.weight_scale -> q.weight_scale, reshape="[1, 4]"' >>rows.aoa
 succeeds 1 convert rows transposed --program rows.aoa
+refuses_some "'q.weight': rank 0 holds \[0:2, 0:4\], whose scales are \[0:1, 0:4\] of 'q.weight_scale', and of these only \[0:1, 0:2\]" \
+    convert rows out/x --program rows.aoa --layout turned.json
 printf '%s\n' 'q.weight, k.weight -> qk.weight, axis=1' 'q.weight_scale, k.weight_scale -> qk.weight_scale, axis=0' >rows.aoa
 refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': its tensors are joined along an axis along which" convert rows out/x --program rows.aoa
 sed -i '1s/$/, scales="*.weight => *.weight_scale"/' rows.aoa
