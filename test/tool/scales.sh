@@ -221,6 +221,10 @@ rm -rf out/odd
 echo 'q.weight -> q.weight, scales="*.weight => *.deq_scale"' >odd.aoa
 refuses_some "'q.weight': rank 0 holds" convert odd out/x --program odd.aoa --layout kept_rows.json
 
+# NumPy has no such type, and a cast applies no scales: what else to write.
+refuses_some "NumPy has no data type for elements of float8_e4m3fn; write safetensors, or, if it has no scales, cast it in the program" \
+    convert rows out/x.npz
+
 # A last block may become longer: its scale stays; rows of zeros alone have the scale 0.
 echo 'l.$L.q.weight -> l.$L.q.weight, resize="[*, 8]"' >longer.aoa
 succeeds 1 convert fp8 longer --program longer.aoa
