@@ -381,7 +381,11 @@ std::string advice_to_rename(detail::scale_finding const& one) {
 
 /// Reports tensors that a program parts from their scales, at the statement that makes them.
 void check_scale_sources(job& all, layout const& held, job_files const& files) {
-    auto const found = detail::carry_scales(all.lowered.map, held);
+    auto found = detail::carry_scales(all.lowered.map, held);
+    auto const unknown =
+        detail::find_unknown_scales(all.map(), held, all.target ? &*all.target : nullptr);
+    if (unknown)
+        found.push_back(*unknown);
     if (found.empty())
         return;
     aoa::statement_trace const trace(all.code());

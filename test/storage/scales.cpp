@@ -118,6 +118,16 @@ std::vector<convention> conventions() {
           {".weight.quant_map", f32, {16}, 0},
           {".weight.quant_state.bitsandbytes__nf4", u8, {90}, 0}}},
         {"bitsandbytes of 8 bits", {{".weight", i8, {16, 4}}, {".SCB", f32, {16}}}},
+        {"an optimizer of bitsandbytes",
+         {{".state1", u8, {16, 512}}, {".absmax1", f32, {32}, 2}, {".max1", f32, {1}, 0}}},
+        {"PaddleNLP", {{".quant_weight", i8, {16, 4}}, {".quant_scale", f16, {16}}}},
+        {"PaddleNLP of 4 bits", {{".quant_weight", i8, {16, 4}}, {".quant_scale", f16, {32}, 2}}},
+        {"TensorRT-LLM",
+         {{".weight", f8_e4m3, {16, 4}},
+          {".weights_scaling_factor", f32, {1}, 0},
+          {".activation_scaling_factor", f32, {1}, 0}}},
+        {"AQT", {{"/qvalue", i8, {16, 4}}, {"/scale", f32, {16, 1}}}},
+        {"Nunchaku", {{".qweight", i8, {16, 4}}, {".wscales", bf16, {2, 16}, 0}}},
         {"mlx",
          {{".weight", u32, {4, 128}, 8, 1},
           {".scales", bf16, {4, 16}, 1, 1},
@@ -159,7 +169,7 @@ layout spread(convention const& all, index_t ranks, std::string const& prefix,
 aoa::program renaming(convention const& all) {
     std::string text;
     for (stored const& one : all.tensors)
-        text += "x" + one.ending + " -> y" + one.ending + "\n";
+        text += "\"x" + one.ending + "\" -> \"y" + one.ending + "\"\n";
     return aoa::parse(text);
 }
 

@@ -451,4 +451,29 @@ names no l.0.q_proj.weight '[8, 4]' 0 '{"hidden_size": 4, "num_attention_heads":
 names no h.0.dense_h_to_4h.weight '[12, 4]' 0 '{"model_type": "bloom"}'
 names no l.0.in_proj_qkvz.weight '[12, 4]' 0 '{"text_config": {"model_type": "qwen3_next", "linear_num_key_heads": 2}}'
 
+# The recipes for tensors that are fused already: cut for ranks, split, and joined again.
+mkdir phi
+python3 "$here/support/write_safetensors.py" phi/model.safetensors '{"q": {"dtype": "F32", "shape": [8, 3]},
+    "k": {"dtype": "F32", "shape": [4, 3], "base": 100}, "v": {"dtype": "F32", "shape": [4, 3], "base": 200}}'
+heads='fused_qkv_old, axis=0, num_heads=4, num_key_value_groups=2'
+echo "q, k, v -> w, $heads" >phi_direct.aoa
+echo "w -> w, $heads" >phi_cut.aoa
+echo 'w -> q, k, v, axis=0, sizes="[8, 4, 4]"' >phi_split.aoa
+succeeds 1 convert phi out/phi --program phi_split.aoa --reverse
+succeeds 3 convert out/phi out/phi_cut --program phi_cut.aoa --layout tp2.json
+succeeds 1 convert phi out/phi_direct --program phi_direct.aoa --layout tp2.json
+succeeds 1 diff --data out/phi_cut out/phi_direct
+succeeds 1 convert out/phi_cut out/phi_again
+succeeds 1 diff --data out/phi_again out/phi
+succeeds 1 convert out/phi out/phi_split --program phi_split.aoa
+succeeds 1 diff --data out/phi_split phi
+
+# Llama's rows of q and k in the order of Hugging Face: pairs of a head become its halves.
+mkdir rotary
+python3 "$here/support/write_safetensors.py" rotary/model.safetensors '{"wq": {"dtype": "F32", "shape": [8, 1]}}'
+echo 'wq -> q, reshape="[2, 2, 2, 1]", permute="[0, 2, 1, 3]", reshape="[8, 1]"' >rotary.aoa
+succeeds 1 convert rotary out/rotary.safetensors --program rotary.aoa
+checks=$((checks + 1))
+[ "$(tail -c 32 out/rotary.safetensors | od -An -v -tf4 | tr -s ' \n' ' ')" = " 0 2 1 3 4 6 5 7 " ] || report "rows are not in the order of Hugging Face"
+
 conclude

@@ -108,6 +108,25 @@ succeeds 3 convert tied again --program back.aoa
 succeeds 1 reverse --program tie.aoa --source one --target tied --take-first
 says output 'head -> _'
 
+# Parameters that are joined have one number of steps: both have to have the same.
+steps() { # STEP_OF_K
+    rm -rf trained
+    file trained/model.safetensors "{\"q.w\": {\"dtype\": \"F32\", \"shape\": [2, 2]}, \"k.w\": {\"dtype\": \"F32\", \"shape\": [2, 2]},
+        \"q.w.step\": {\"dtype\": \"F32\", \"shape\": [], \"base\": 5}, \"k.w.step\": {\"dtype\": \"F32\", \"shape\": [], \"base\": $1}}"
+}
+echo 'q.w, k.w -> qk.w, axis=0' >join.aoa
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "qk.w", "shard": {"tp": 0}}, {"match": "**"}]}' >join.json
+steps 5
+succeeds 3 convert trained as_one --program join.aoa --layout join.json
+steps 7
+apart="^trained: 'q.w.step' and 'k.w.step' are 5 and 7, and the program joins their parameters, which have one number then; add a statement that makes it of one of them, and remove the other:  'k.w.step' -> _$"
+refuses 3 "$apart" convert trained out/x --program join.aoa
+refuses 3 "$apart" convert trained out/x --program join.aoa --layout join.json
+printf '%s\n' 'q.w.step -> qk.w.step' 'k.w.step -> _' >>join.aoa
+succeeds 1 convert trained chosen --program join.aoa
+succeeds 1 inspect chosen --json
+expects output "sorted(d['tensors'])" "['qk.w', 'qk.w.step']"
+
 # What makes up a tensor: boxes together, the statements as they were written, who holds them.
 succeeds 1 synthesize smollm2-135m original --scale 64
 succeeds 1 explain --key model.layers.3.self_attn.qkv.weight --source original \

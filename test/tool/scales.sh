@@ -29,6 +29,8 @@ for axis in 0 1; do
         echo "{\"mesh\": [[\"tp\", $ranks]], \"rules\": [{\"match\": \"**\", \"shard\": {\"tp\": $axis}}]}" >a${axis}r$ranks.json
     done
 done
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "**.weight", "shard": {}}, {"match": "**", "shard": {"tp": 0}}]}' >kept_rows.json
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "q.weight", "shard": {"tp": 0}}, {"match": "q.weight_scale", "shard": {"tp": 1}}, {"match": "**", "shard": {}}]}' >turned.json
 echo '{"mesh": [["tp", 4]], "rules": [{"match": "**_inv", "shard": {}}, {"match": "**", "shard": {"tp": 0}}]}' >kept.json
 
 # refuses_some PATTERN ARGUMENT...: as `refuses`, where there may be several errors, of which the first is said.
@@ -152,6 +154,76 @@ refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': these are in
     convert tensors out/x --program tensors.aoa
 sed -i 's/k.weight_scale, q.weight_scale/q.weight_scale, k.weight_scale/' tensors.aoa
 succeeds 1 convert tensors in_order --program tensors.aoa
+# Of unequal tensors the numbers belong to the whole, in the program and when the result is read.
+listed="'qk.weight': rank 0 holds \[0:3, 0:6\], whose scales are \[0:2\] of 'qk.weight_scale', and of these only \[0:1\]; do not cut 'qk.weight_scale'"
+refuses_some "$listed" convert tensors out/x --program tensors.aoa --layout a0r2.json
+refuses_some "$listed" convert in_order out/x --layout a0r2.json
+
+# Scales with all axes are read as those of equal blocks, which these are not.
+sed -i 's/-> qk.weight_scale, axis=0/-> qk.weight_scale, axis=0, reshape="[2, 1]"/' tensors.aoa
+refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': its tensors are joined along an axis along which each has one scale for all elements; join them along another axis, or dequantise" \
+    convert tensors out/x --program tensors.aoa
+
+# One scale a row, of square weights: transposed, and joined along the other axis.
+model rows '{}' '{"q.weight": {"dtype": "F8_E4M3", "shape": [4, 4]}, "q.weight_scale": {"dtype": "F32", "shape": [4]},
+    "k.weight": {"dtype": "F8_E4M3", "shape": [4, 4]}, "k.weight_scale": {"dtype": "F32", "shape": [4], "base": 5}}'
+echo 'q.weight^T -> q.weight' >rows.aoa
+refuses_some "^rows.aoa:1:1: bad layout: 'q.weight' cannot keep its scales 'q.weight_scale': these are \[4\], which are read as the scales of other elements of \[4, 4\]; add  q.weight_scale -> q.weight_scale, reshape=\"\[1, 4\]\"$" \
+    convert rows out/x --program rows.aoa
+sed 's/$/, scales="*.weight => *.weight_scale"/' rows.aoa >rows_follow.aoa
+refuses_some "which are read as the scales of other elements" convert rows out/x --program rows_follow.aoa
+echo 'q.weight_scale -> q.weight_scale, reshape="[1, 4]"' >>rows.aoa
+succeeds 1 convert rows transposed --program rows.aoa
+refuses_some "'q.weight': rank 0 holds \[0:2, 0:4\], whose scales are \[0:1, 0:4\] of 'q.weight_scale', and of these only \[0:1, 0:2\]" \
+    convert rows out/x --program rows.aoa --layout turned.json
+printf '%s\n' 'q.weight, k.weight -> qk.weight, axis=1' 'q.weight_scale, k.weight_scale -> qk.weight_scale, axis=0' >rows.aoa
+refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': its tensors are joined along an axis along which" convert rows out/x --program rows.aoa
+sed -i '1s/$/, scales="*.weight => *.weight_scale"/' rows.aoa
+refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': " convert rows out/x --program rows.aoa
+sed -i 's/axis=1/axis=0/' rows.aoa
+succeeds 1 convert rows joined --program rows.aoa
+
+# Names that are known: PaddleNLP, ModelOpt for TensorRT-LLM, AQT; state of 8 bits belongs to one parameter.
+model paddle '{}' '{"q.quant_weight": {"dtype": "U8", "shape": [2, 4]}, "q.quant_scale": {"dtype": "F16", "shape": [4]}}'
+model modelopt '{}' '{"q.weight": {"dtype": "F8_E4M3", "shape": [4, 4]}, "q.weights_scaling_factor": {"dtype": "F32", "shape": [1]}}'
+model aqt '{}' '{"q.qvalue": {"dtype": "U8", "shape": [4, 4]}, "q.scale": {"dtype": "F32", "shape": [1, 4]}}'
+model svd '{}' '{"q.qweight": {"dtype": "U8", "shape": [4, 4]}, "q.wscales": {"dtype": "BF16", "shape": [2, 4]}}'
+for one in paddle:quant_weight:quant_scale modelopt:weight:weights_scaling_factor aqt:qvalue:scale svd:qweight:wscales; do
+    IFS=: read -r name weight scale <<<"$one"
+    refuses_some "'p.$weight' has elements of 'q.$weight', and 'q.$scale', which belongs to them, keeps its name" \
+        convert "$name" out/x --rename "q.$weight=p.$weight"
+done
+model state '{}' '{"q.w": {"dtype": "F32", "shape": [4, 4]}, "k.w": {"dtype": "F32", "shape": [4, 4]},
+    "optim.state.q.w.state1": {"dtype": "U8", "shape": [4, 4]}, "optim.state.q.w.max1": {"dtype": "F32", "shape": [1]},
+    "optim.state.k.w.state1": {"dtype": "U8", "shape": [4, 4]}, "optim.state.k.w.max1": {"dtype": "F32", "shape": [1]}}'
+echo 'q.w, k.w -> qk.w, axis=0' >state.aoa
+refuses_some "'optim.state.qk.w.state1' has elements of 'optim.state.[qk].w.state1', and no output has their scales 'optim.state.[qk].w.max1'; .*; if not, remove it:  optim.state.[qk].w.state1 -> _$" \
+    convert state out/x --program state.aoa
+echo 'q.w -> p.w' >state.aoa
+succeeds 1 convert state state_renamed --program state.aoa
+
+# Scales by their name alone: a warning where a program or a layout may part them.
+model odd '{}' '{"q.weight": {"dtype": "U8", "shape": [4, 4]}, "q.deq_scale": {"dtype": "F32", "shape": [4]}, "q.norm": {"dtype": "F32", "shape": [4]}}'
+odd() { # PATTERN ARGUMENT...
+    local pattern="^warning: .*scales of a convention that is not known: $1, and 'q.deq_scale' may have its scales; nothing checks that these follow; name them, as in  .*scales=\"\*.weight => \*.deq_scale\""
+    shift
+    succeeds 1 convert odd out/odd "$@"
+    grep -Eq -- "$pattern" errors || { report "no warning like /$pattern/: $*" && cat errors; }
+    rm -rf out/odd
+}
+echo 'q.weight -> q.a, q.b, axis=0' >odd.aoa
+odd "'q.a' is made of 'q.weight'" --program odd.aoa
+odd "'q.weight' becomes 'p.weight'" --rename q.weight=p.weight
+odd "the target cuts 'q.weight'" --layout a0r2.json
+succeeds 1 convert odd out/odd --rename 'q.**=p.**'
+! grep -q "scales" errors || report "scales that follow are called unknown"
+rm -rf out/odd
+echo 'q.weight -> q.weight, scales="*.weight => *.deq_scale"' >odd.aoa
+refuses_some "'q.weight': rank 0 holds" convert odd out/x --program odd.aoa --layout kept_rows.json
+
+# NumPy has no such type, and a cast applies no scales: what else to write.
+refuses_some "NumPy has no data type for elements of float8_e4m3fn; write safetensors, or, if it has no scales, cast it in the program" \
+    convert rows out/x.npz
 
 # A last block may become longer: its scale stays; rows of zeros alone have the scale 0.
 echo 'l.$L.q.weight -> l.$L.q.weight, resize="[*, 8]"' >longer.aoa

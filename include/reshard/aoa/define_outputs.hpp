@@ -78,6 +78,12 @@ RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_val
 RESHARD_DECL expression state_of(source_names const& source, bound_value const& parameter,
                                  state_suffix const& state, std::string const& key);
 
+/// Relates the scalar states of all sources of a parameter, which have to be equal.
+///
+/// \throws error with errc::shape_mismatch or errc::dtype_mismatch if they cannot be
+RESHARD_DECL void relate_numbers(lower_context& context, bound_value const& parameter,
+                                 state_suffix const& state);
+
 } // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -136,18 +136,18 @@ RESHARD_DECL void check_twins(const_state_dict const& source);
 /// \pre it is one
 RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key);
 
-/// What is wrong where a program says that a tensor is a copy, and it differs.
+/// What is wrong if tensors differ that a program takes for equal.
 RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
                                        std::string const& copy, std::string const& key);
 
-/// Refuses tensors that a program calls copies of others, and that differ.
+/// Refuses tensors that a program takes for equal, and that differ.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::overlap, on every rank alike
 void check_copies(group auto const& world, const_state_dict const& tensors,
                   mapping const& program) {
     for (relation const& one : program.relations()) {
-        if (one.what != relation::kind::copy)
+        if (!one.is_compared())
             continue;
         auto const found = difference_between(world, tensors, one.companion, one.key);
         if (found)

@@ -78,7 +78,14 @@ struct scale_finding {
 /// \param source of the program
 RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout const& source);
 
-/// The same.
+/// A warning of quantised tensors that a program changes or renames, or that `target` cuts, and that
+/// others beside them may have the scales of, by their names alone: no convention is known.
+///
+/// \param target may be null
+RESHARD_DECL std::optional<scale_finding>
+find_unknown_scales(mapping const& program, layout const& source, layout const* target);
+
+/// The same as `carry_scales`.
 ///
 /// \param needs_all also if no output has the scales
 /// \throws error for the first finding that is an error
@@ -114,6 +121,7 @@ RESHARD_DECL report check(mapping const& map, catalog const& source,
 #include <reshard/expr/impl/carry_scales.ipp>
 #include <reshard/expr/impl/check.ipp>
 #include <reshard/expr/impl/find_scales.ipp>
+#include <reshard/expr/impl/unknown_scales.ipp>
 #endif
 
 #endif

@@ -146,6 +146,7 @@ struct relation {
         alias,        ///< the same value under another name: a separate tensor in a target
         copy,         ///< of the source: has to be equal, and is not used
         tie,          ///< an alias that the caller wants to be the same tensor, written once
+        number,       ///< of the source: has to be equal, and one number of the target is both
     } what{};
     std::string key;         ///< the parameter
     std::string companion;   ///< what follows it
@@ -155,6 +156,9 @@ struct relation {
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.what, self.key, self.companion, self.block, self.count);
     }
+
+    /// Whether elements of the source are compared.
+    constexpr bool is_compared() const { return what == kind::copy || what == kind::number; }
 
     bool operator==(relation const&) const = default;
 };
@@ -171,7 +175,7 @@ struct taken_apart {
 using taken_apart_lists = std::map<std::string, std::vector<taken_apart>, std::less<>>;
 
 template <>
-inline constexpr enum_range range_of_enum<relation::kind>{6, "the kind of relation"};
+inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relation"};
 
 } // namespace detail
 

@@ -31,7 +31,7 @@ namespace reshard::detail {
 /// The version of the form. It goes up when the form or the members of a value change; what has
 /// another one is refused. Up to 2 there were archives of Boost.Serialization, with versions by
 /// type.
-inline constexpr std::uint8_t wire_version = 11;
+inline constexpr std::uint8_t wire_version = 12;
 
 /// Stands in front of a value and behind it, so that no other bytes are taken for one.
 inline constexpr std::uint32_t wire_mark = 0x72736864;

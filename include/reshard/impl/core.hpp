@@ -73,6 +73,9 @@
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>
 #include <reshard/expr/impl/same_elements.ipp>
+#include <reshard/expr/impl/scale_forms.ipp>
+#include <reshard/expr/impl/scaled_sources.ipp>
+#include <reshard/expr/impl/unknown_scales.ipp>
 #include <reshard/group/impl/agree.ipp>
 #include <reshard/group/impl/byte_reader.ipp>
 #include <reshard/group/impl/bytes.ipp>

@@ -251,6 +251,23 @@ BOOST_AUTO_TEST_CASE(the_states_of_a_copy_have_to_be_equal_too) {
                                    "is float64, and not float32"));
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_joined_parameters_have_to_be_equal) {
+    auto const with = [](data_type of_b) {
+        return catalog({tensor("a", {2, 4}), tensor("a.beta1_pow_acc_0", {1}), tensor("b", {2, 4}),
+                        tensor("b.beta1_pow_acc_0", {1}, of_b)});
+    };
+    program const code = parsed("a, b, a -> x, axis=0");
+    BOOST_TEST((
+        lower(code, with(data_type::f32)).relations() ==
+        std::vector<relation>{{relation::kind::scalar_state, "x", "x.beta1_pow_acc_0"},
+                              {relation::kind::number, "a.beta1_pow_acc_0", "b.beta1_pow_acc_0"}}));
+    BOOST_CHECK_EXCEPTION(
+        lower(code, with(data_type::f64)), error,
+        mentions(errc::dtype_mismatch,
+                 "'b.beta1_pow_acc_0' is float64 [1], and 'a.beta1_pow_acc_0', of a parameter "
+                 "that is joined with its, is float32 [1]"));
+}
+
 BOOST_AUTO_TEST_CASE(aliases_are_of_the_first_name_and_come_in_the_order_of_keys) {
     catalog const with({tensor("v", {3}), tensor("w", {4, 2})});
     catalog const target({tensor("a", {4, 2}), tensor("b", {4, 2}), tensor("c", {3}),

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_mark_form_version_value_and_mark) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_are_the_same_on_every_machine) {
-    std::string const bytes("dhsr\6\13\4\0\0\0\1\10\0\0\0\0\0dhsr", 21);
+    std::string const bytes("dhsr\6\14\4\0\0\0\1\10\0\0\0\0\0dhsr", 21);
     BOOST_TEST(to_bytes(plan_options{4, true, 8}) == bytes);
     BOOST_TEST((from_bytes<plan_options>(bytes) == plan_options{4, true, 8}));
 }
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(another_version_is_refused_with_both_numbers) {
             posing_as<plan_options>(plan_options{}, static_cast<std::uint8_t>(version));
         BOOST_TEST(said([&] { from_bytes<plan_options>(bytes); }) ==
                    "unsupported: the archive holds a set of options of version " +
-                       std::to_string(version) + ", and this library reads version 11");
+                       std::to_string(version) + ", and this library reads version 12");
     }
 }
 

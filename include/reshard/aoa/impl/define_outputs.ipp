@@ -133,6 +133,7 @@ private:
             return in_.result.unexpected.push_back(wanted.key);
         define(wanted, state_of(in_.source, value, *state, wanted.key));
         relate(base, wanted.key, *state);
+        relate_numbers(in_, value, *state);
     }
 
     /// Whether a key of the target that no statement makes may be left as it is.
@@ -355,9 +356,10 @@ private:
             state != states_.end() ? in_.names.find(state->second.parameter) : nullptr;
         if (!parameter)
             return in_.result.map.define(key, in_.result.map.source(in_.source.find(key)));
-        in_.result.map.define(key, state_of(in_.source, in_.names.value(parameter->value),
-                                            *state->second.state, key));
+        bound_value const& value = in_.names.value(parameter->value);
+        in_.result.map.define(key, state_of(in_.source, value, *state->second.state, key));
         relate(state->second.parameter, key, *state->second.state);
+        relate_numbers(in_, value, *state->second.state);
     }
 
     lower_context& in_;

@@ -174,6 +174,29 @@ RESHARD_DECL expression state_of(source_names const& source, bound_value const& 
     }
 }
 
+RESHARD_DECL void relate_numbers(lower_context& context, bound_value const& parameter,
+                                 state_suffix const& state) {
+    if (!state.scalar)
+        return;
+    catalog_entry const* first = nullptr;
+    std::unordered_set<key_id> seen;
+    parameter.for_each_source([&](key_id from) {
+        key_id const id = context.source.find_state(context.source.parameter(from), state);
+        if (id == source_names::none || !seen.insert(id).second)
+            return;
+        catalog_entry const& entry = context.source.entry(id);
+        if (!first) {
+            first = &entry;
+            return;
+        }
+        if (entry.dtype != first->dtype || entry.shape != first->shape)
+            fail(entry.dtype != first->dtype ? errc::dtype_mismatch : errc::shape_mismatch, "'",
+                 entry.key, "' is ", entry.dtype, ' ', entry.shape, ", and '", first->key,
+                 "', of a parameter that is joined with its, is ", first->dtype, ' ', first->shape);
+        context.result.map.relate({relation::kind::number, first->key, entry.key});
+    });
+}
+
 } // namespace reshard::aoa::detail
 
 #endif

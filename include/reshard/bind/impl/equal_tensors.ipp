@@ -215,6 +215,11 @@ RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key)
 
 RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
                                        std::string const& copy, std::string const& key) {
+    if (copied.what == relation::kind::number)
+        return words("'", copied.key, "' and '", copied.companion, "' are ", key, " and ", copy,
+                     ", and the program joins their parameters, which have one number then; add a "
+                     "statement that makes it of one of them, and remove the other:  '",
+                     copied.companion, "' -> _");
     return words("'", copied.companion, "' is said to be a copy of '", copied.key,
                  "', but differs from it: element ", index, " is ", copy, " and ", key,
                  "; make them equal, or take '", copied.key,

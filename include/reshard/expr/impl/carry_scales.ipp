@@ -5,8 +5,8 @@
 
 #include <reshard/expr/check.hpp>
 
-#include <reshard/expr/impl/find_scales.ipp>
 #include <reshard/expr/impl/same_elements.ipp>
+#include <reshard/expr/impl/scaled_sources.ipp>
 #include <reshard/expr/reshape.hpp>
 
 #include <algorithm>
@@ -27,36 +27,15 @@ inline bool is_whole_source(expression const& value, source_list const& sources)
            sources[value.pieces.source(0)].shape == value.shape;
 }
 
-/// The form with which scales of some shape go with a tensor, if they have axes of extent 1 more or
-/// less than the form says; nullopt if they differ otherwise.
-inline std::optional<block_form> with_axes_of(block_form form, index_vector const& shape,
-                                              index_vector const& scales) {
-    std::size_t used = 0;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        block_form const one{{form.block[axis]}, {std::max(form.count_of(axis), index_t{1})}};
-        index_t const wanted = scale_counts({shape[axis]}, one)[0];
-        if (form.count.empty())
-            form.count = index_vector::filled(shape.size(), 1);
-        bool const is_there = used < scales.size() && scales[used] == wanted;
-        if (!is_there && wanted != 1)
-            return std::nullopt;
-        used += is_there;
-        form.count[axis] = is_there ? one.count[0] : 0;
-        form.block[axis] = is_there ? form.block[axis] : 0;
-    }
-    return used == scales.size() ? std::optional(form) : std::nullopt;
-}
-
 /// `carry_scales` at work.
 class scale_carrier {
 public:
-    scale_carrier(mapping& program, layout const& source) : program_(program), source_(source) {}
+    scale_carrier(mapping& program, layout const& source)
+        : program_(program), source_(source), in_(program, source) {}
 
     std::vector<scale_finding> run() {
-        found_ = find_scales(source_);
-        if (found_.empty())
+        if (in_.empty())
             return {};
-        number_sources();
         for (relation const& one : program_.relations())
             if (one.what == relation::kind::scale)
                 declared_.emplace(one.key, one);
@@ -70,53 +49,14 @@ public:
     }
 
 private:
-    using numbers = std::vector<key_id>;
-
-    /// The scales of a source tensor that a rule names, or null.
-    found_scales const* scales_of(key_id id, scale_rule const& rule) const {
-        auto const [first, last] = by_source_.equal_range(id);
-        for (auto one = first; one != last; ++one)
-            if (one->second->rule == &rule)
-                return one->second;
-        return nullptr;
-    }
-
-    std::string const& key_of(std::size_t tensor) const { return source_.tensors[tensor].key; }
-
-    /// The number of a tensor as a source of the program, or `zero_source`.
-    key_id number_of(std::size_t tensor) const {
-        auto const known = numbers_.find(key_of(tensor));
-        return known == numbers_.end() ? zero_source : known->second;
-    }
-
-    void number_sources() {
-        source_list const& sources = program_.sources();
-        for (key_id id = 0; id < sources.size(); ++id)
-            numbers_.emplace(std::string(sources.key(id)), id);
-        for (found_scales const& one : found_)
-            if (key_id const id = number_of(one.tensor); id != zero_source)
-                by_source_.emplace(id, &one);
-    }
-
-    /// The tensors of the source that an output has elements of, in order.
-    static numbers sources_of(expression const& value) {
-        numbers ids;
-        for (std::size_t i = 0; i < value.pieces.size(); ++i)
-            if (key_id const id = value.pieces.source(i); id != zero_source)
-                ids.push_back(id);
-        std::ranges::sort(ids);
-        ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-        return ids;
-    }
+    using numbers = scaled_sources::numbers;
 
     void judge(mapping_output const& output) {
-        numbers const ids = sources_of(output.value);
+        numbers const ids = scaled_sources::sources_of(output.value);
         std::vector<scale_rule const*> rules;
-        for (key_id const id : ids) {
-            auto const [first, last] = by_source_.equal_range(id);
-            for (auto one = first; one != last; ++one)
-                rules.push_back(one->second->rule);
-        }
+        for (key_id const id : ids)
+            for (found_scales const* const one : in_.all_of(id))
+                rules.push_back(one->rule);
         std::ranges::sort(rules);
         rules.erase(std::unique(rules.begin(), rules.end()), rules.end());
         if (rules.empty() || refuses_cast(output))
@@ -129,14 +69,14 @@ private:
     bool refuses_cast(mapping_output const& output) {
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
             piece const p = output.value.pieces[i];
-            auto const scaled = by_source_.find(p.source);
-            if (p.casts.empty() || scaled == by_source_.end())
+            auto const scaled = in_.all_of(p.source);
+            if (p.casts.empty() || scaled.empty())
                 continue;
-            std::string const& key = key_of(scaled->second->tensor);
+            std::string const& key = key_of(scaled.front()->tensor);
             add(output, errc::dtype_mismatch,
                 words("'", output.key, "' is to be ", output.value.dtype, ", and '", key,
                       "' has stored values of ", p.stored, " with scales, '",
-                      key_of(scaled->second->scales),
+                      key_of(scaled.front()->scales),
                       "', which a cast does not apply; omit the data type, or dequantise the "
                       "model before"));
             return true;
@@ -144,12 +84,14 @@ private:
         return false;
     }
 
+    std::string const& key_of(std::size_t tensor) const { return source_.tensors[tensor].key; }
+
     void judge(mapping_output const& output, scale_rule const& rule, numbers const& ids) {
-        auto const first =
-            std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
-        found_scales const& scaled = *scales_of(*first, rule);
+        auto const first = std::ranges::find_if(
+            ids, [&](key_id id) { return in_.scales_of(id, rule) != nullptr; });
+        found_scales const& scaled = *in_.scales_of(*first, rule);
         if (relation const* const declared = declaration_of(output.key, scaled))
-            return check_declared(output, *declared, rule, ids);
+            return check_declared(output, *declared, rule);
         bool const is_whole = is_whole_source(output.value, program_.sources());
         mapping_output const* const scales = scales_of(output, rule, scaled);
         if (!scales)
@@ -159,17 +101,31 @@ private:
         if (refuses_cast_of(*scales, scaled))
             return;
         try {
-            made_scales const expected = expected_scales(output, rule, ids);
-            relate(output.key, scales->key, compare(output, *scales, expected));
+            made_scales const expected = in_.expected(output, *scales, rule);
+            block_form form = compare(output, *scales, expected);
+            check_read(output, *scales, rule, form);
+            relate(output.key, scales->key, std::move(form));
         } catch (error const& problem) {
-            bool const are_several = problem.code() == errc::overlap;
-            if (!has_all(*scales, rule, ids) &&
-                (are_several || problem.code() == errc::unsupported))
+            bool const is_order =
+                problem.code() == errc::overlap || problem.code() == errc::unsupported;
+            if (is_order && !in_.has_all(*scales, rule, ids))
                 return refuse_missing(output, rule, scaled, is_whole);
-            if (are_several && scales_in_order(output, rule) == sources_in_order(scales->value))
-                return relate_by_shape(output, *scales, rule);
-            refuse(output, *scales, problem);
+            refuse_or_relate(output, *scales, rule, problem);
         }
+    }
+
+    /// Refuses scales that do not follow, unless they are a list of numbers, one of each tensor
+    /// that is joined. Scales with all axes are read as scales of equal blocks.
+    void refuse_or_relate(mapping_output const& output, mapping_output const& scales,
+                          scale_rule const& rule, error const& problem) {
+        bool const are_numbers = problem.code() == errc::overlap &&
+                                 scales.value.ndim() < output.value.ndim() &&
+                                 in_.are_numbers(output, rule);
+        if (!are_numbers)
+            return refuse(output, scales, problem.code(), problem.what());
+        if (!in_.are_in_order(output, scales, rule))
+            return refuse(output, scales, problem.code(), "these are in another order");
+        relate_as_whole(output, scales);
     }
 
     /// What `scales=` says of an output, if that names what is made of these scales of the source.
@@ -177,43 +133,45 @@ private:
         auto const [first, last] = declared_.equal_range(key);
         auto const found = std::find_if(first, last, [&](auto const& one) {
             mapping_output const* const made = program_.find(one.second.companion);
-            return made && std::ranges::count(sources_of(made->value), number_of(scaled.scales));
+            return made && std::ranges::count(scaled_sources::sources_of(made->value),
+                                              in_.number_of(scaled.scales));
         });
         return found == last ? nullptr : &found->second;
     }
 
     /// Compares scales that `scales=` names, if it has the blocks that their keys and extents say.
     void check_declared(mapping_output const& output, relation const& declared,
-                        scale_rule const& rule, numbers const& ids) {
+                        scale_rule const& rule) {
         mapping_output const& scales = *program_.find(declared.companion);
         block_form const said{declared.block, declared.count};
         try {
-            made_scales const expected = expected_scales(output, rule, ids);
+            made_scales const expected = in_.expected(output, scales, rule);
             auto const form = with_axes_of(expected.form, output.value.shape, scales.value.shape);
             bool is_same = form && form->block == said.block;
             for (std::size_t axis = 0; is_same && axis < said.ndim(); ++axis)
                 is_same = form->count_of(axis) == said.count_of(axis);
             if (is_same)
                 compare(output, scales, expected);
+            else if (form && how_read(*form, said, scales.value.shape) == scales_read::other_axes)
+                fail_misread(output, scales, *form);
         } catch (error const& problem) {
-            if (problem.code() == errc::bad_layout)
-                refuse(output, scales, problem);
+            if (problem.code() == errc::bad_layout || problem.code() == errc::overlap)
+                refuse_or_relate(output, scales, rule, problem);
         }
     }
 
-    void refuse(mapping_output const& output, mapping_output const& scales, error const& problem) {
-        bool const is_order =
-            problem.code() == errc::overlap || problem.code() == errc::unsupported;
-        add(output, is_order ? errc::bad_layout : problem.code(),
-            words("'", output.key, "' cannot keep its scales '", scales.key, "': ",
-                  problem.code() == errc::overlap ? "these are in another order" : problem.what()));
+    void refuse(mapping_output const& output, mapping_output const& scales, errc code,
+                std::string_view why) {
+        bool const is_order = code == errc::overlap || code == errc::unsupported;
+        add(output, is_order ? errc::bad_layout : code,
+            words("'", output.key, "' cannot keep its scales '", scales.key, "': ", why));
     }
 
     /// The outputs that have elements of a source tensor.
     std::vector<mapping_output const*> const& outputs_of(key_id id) {
         if (outputs_.empty())
             for (mapping_output const& output : program_.outputs())
-                for (key_id const from : sources_of(output.value))
+                for (key_id const from : scaled_sources::sources_of(output.value))
                     outputs_[from].push_back(&output);
         return outputs_[id];
     }
@@ -226,7 +184,7 @@ private:
             if (mapping_output const* const named = program_.find(*key))
                 return named;
         bool const keeps_name = output.key == key_of(scaled.tensor);
-        for (mapping_output const* const made : outputs_of(number_of(scaled.scales)))
+        for (mapping_output const* const made : outputs_of(in_.number_of(scaled.scales)))
             if (keeps_name || made->key != key_of(scaled.scales))
                 return made;
         return nullptr;
@@ -236,6 +194,10 @@ private:
     static std::string advice(std::string const& made, scale_rule const& rule,
                               std::string const& tensor, std::string const& scales) {
         auto const own = with_ending(made, rule.tensor, rule.scales);
+        if (rule.tensor.starts_with(".state")) // no statement makes it: it follows a parameter
+            return words("; 8-bit state follows under another name alone: add  ", scales, " -> ",
+                         own.value_or("_"), "  if '", made,
+                         "' is all of it; if not, remove it:  ", tensor, " -> _");
         return words("; write  scales=\"", names_as_pattern(tensor, scales),
                      "\"  in the statement that makes '", made, "', unless it is a macro, or make ",
                      own ? "'" + *own + "'" : std::string("its scales"), " in another statement");
@@ -244,7 +206,7 @@ private:
     void refuse_missing(mapping_output const& output, scale_rule const& rule,
                         found_scales const& scaled, bool is_whole) {
         std::string const &tensor = key_of(scaled.tensor), &scales = key_of(scaled.scales);
-        auto const& made = outputs_of(number_of(scaled.scales));
+        auto const& made = outputs_of(in_.number_of(scaled.scales));
         std::string text = words("'", output.key, "' has elements of '", tensor, "', and "), by;
         if (made.empty())
             text += rule.is_aside ? "no output has '" + scales + "', which belongs to them"
@@ -272,7 +234,7 @@ private:
         for (std::size_t i = 0; i < scales.value.pieces.size(); ++i) {
             piece const p = scales.value.pieces[i];
             bool const is_number = bits(p.stored) >= 16 && p.stored != data_type::i32;
-            if (p.casts.empty() || p.source != number_of(scaled.scales) || is_number)
+            if (p.casts.empty() || p.source != in_.number_of(scaled.scales) || is_number)
                 continue;
             add(scales, errc::dtype_mismatch,
                 words("'", scales.key, "' is to be ", scales.value.dtype, ", and '",
@@ -282,25 +244,6 @@ private:
             return true;
         }
         return false;
-    }
-
-    /// The scales that an output needs.
-    ///
-    /// \throws error if they cannot follow
-    made_scales expected_scales(mapping_output const& output, scale_rule const& rule,
-                                numbers const& ids) const {
-        auto const source_of = [&](key_id id) {
-            found_scales const* const one = scales_of(id, rule);
-            if (!one)
-                fail(errc::shape_mismatch, "it is also made of '", program_.sources().key(id),
-                     "', which has none");
-            return scale_source{number_of(one->scales), source_.tensors[one->scales].dtype,
-                                source_.shape_of(source_.tensors[one->tensor]), one->form};
-        };
-        auto const known =
-            std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
-        return scales_and_form(output.value, scales_of(*known, rule)->form, source_of(*known).dtype,
-                               source_of);
     }
 
     /// The form with which an output has its scales.
@@ -316,47 +259,45 @@ private:
         return *std::move(form);
     }
 
-    /// The tensors of the source that an output has elements of, each once, as they follow along
-    /// its axes.
-    static numbers sources_in_order(expression const& value) {
-        std::vector<std::pair<index_vector, key_id>> places;
-        for (std::size_t i = 0; i < value.pieces.size(); ++i)
-            if (value.pieces.source(i) != zero_source)
-                places.emplace_back(value.pieces.target_box(i).offset, value.pieces.source(i));
-        std::ranges::sort(places);
-        numbers ids;
-        for (auto const& [place, id] : places)
-            if (std::ranges::find(ids, id) == ids.end())
-                ids.push_back(id);
-        return ids;
+    /// Refuses scales that a reader of the outputs gives to other elements.
+    ///
+    /// \throws error with errc::bad_layout
+    void check_read(mapping_output const& output, mapping_output const& scales,
+                    scale_rule const& rule, block_form const& form) const {
+        index_vector const shape(output.value.shape), extents(scales.value.shape);
+        auto const read = form_by_rule(rule, shape, extents, source_.quantised);
+        if (read ? how_read(form, *read, extents) != scales_read::right
+                 : extents.size() != shape.size())
+            fail_misread(output, scales, form);
     }
 
-    /// The same of the scales that belong to them.
-    numbers scales_in_order(mapping_output const& output, scale_rule const& rule) const {
-        numbers ids = sources_in_order(output.value);
-        for (key_id& id : ids)
-            if (found_scales const* const one = scales_of(id, rule))
-                id = number_of(one->scales);
-        return ids;
+    [[noreturn]] static void fail_misread(mapping_output const& output,
+                                          mapping_output const& scales, block_form const& form) {
+        index_vector const shape(output.value.shape), extents(scales.value.shape);
+        index_vector const clear = scales_of_all_axes(form, shape);
+        fail(errc::bad_layout, "these are ", extents,
+             ", which are read as the scales of other elements of ", shape,
+             clear == extents
+                 ? std::string("; say the extents of a block in quantization_config of config.json "
+                               "beside the source")
+                 : words("; add  ", scales.key, " -> ", scales.key, ", reshape=\"", clear, '"'));
     }
 
-    bool has_all(mapping_output const& scales, scale_rule const& rule, numbers const& ids) const {
-        numbers const has = sources_of(scales.value);
-        return std::ranges::all_of(ids, [&](key_id id) {
-            found_scales const* const one = scales_of(id, rule);
-            return !one || std::ranges::binary_search(has, number_of(one->scales));
-        });
+    /// Relates scales that belong to an output as a whole.
+    void relate_as_whole(mapping_output const& output, mapping_output const& scales) {
+        constexpr scale_rule whole{"", "", scale_axes::none};
+        if (auto form = form_by_rule(whole, output.value.shape, scales.value.shape, {}))
+            relate(output.key, scales.key, std::move(*form));
     }
 
-    /// Relates scales that statements made otherwise: as extents say, or as a whole.
+    /// Relates scales that belong to a part of an output: as extents say, or as a whole.
     void relate_by_shape(mapping_output const& output, mapping_output const& scales,
                          scale_rule const& rule) {
-        auto form = form_by_rule(rule, output.value.shape, scales.value.shape, source_.quantised);
-        if (!form)
-            form = form_by_rule({rule.tensor, rule.scales, scale_axes::none}, output.value.shape,
-                                scales.value.shape, source_.quantised);
-        if (form)
+        if (auto form =
+                form_by_rule(rule, output.value.shape, scales.value.shape, source_.quantised))
             relate(output.key, scales.key, std::move(*form));
+        else
+            relate_as_whole(output, scales);
     }
 
     void relate(std::string const& key, std::string const& scales, block_form form) {
@@ -369,9 +310,7 @@ private:
 
     mapping& program_;
     layout const& source_;
-    std::vector<found_scales> found_;
-    std::unordered_map<std::string, key_id> numbers_;
-    std::multimap<key_id, found_scales const*> by_source_;
+    scaled_sources const in_;
     std::multimap<std::string, relation> declared_;
     std::unordered_map<key_id, std::vector<mapping_output const*>> outputs_;
     std::vector<relation> made_;

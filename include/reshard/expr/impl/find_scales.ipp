@@ -45,7 +45,10 @@ struct scale_rule {
 ///              integrations/eetq.py (`weight_scales`) and metal_quantization.py (`qbiases`), MLX
 ///              (`scales`, `biases`), Mistral (`qscale_weight`), ComfyUI (`scale_weight`), quanto
 ///              (`_data`, `_scale`), torchao as in transformers' quantizer_torchao.py (`_qdata`),
-///              HQQ (`W_q`)
+///              HQQ (`W_q`), PaddleNLP's quantization_linear.py (`quant_weight`), AQT (`qvalue`),
+///              TensorRT-LLM checkpoints of ModelOpt (`weights_scaling_factor`), Nunchaku
+///              (`wscales`, whose tiles have an order of their own), optimizers of bitsandbytes
+///              (`state1`)
 inline constexpr scale_rule scale_rules[] = {
     {".weight", ".weight_scales", scale_axes::last}, // EETQ: weights are [in, out]
     // FP8 in blocks, by channel or by tensor; MXFP8; int8
@@ -54,6 +57,11 @@ inline constexpr scale_rule scale_rules[] = {
     {"", "_scales"},
     {"", "_zero_point", scale_axes::leading, true},
     {".weight", ".scale"},
+    {"", ".scale"},
+    {"", ".zero_point", scale_axes::leading, true},
+    {".quant_weight", ".quant_scale"},
+    {".qvalue", ".scale"},
+    {"/qvalue", "/scale"},
     {".weight", ".qscale_weight"},
     {".weight", ".scale_weight"},
     {"._data", "._scale"},
@@ -61,8 +69,13 @@ inline constexpr scale_rule scale_rules[] = {
     {".weight", ".scale_input", scale_axes::none, false, 0, true},
     {".weight", ".input_scale", scale_axes::none, false, 0, true},
     {".weight", ".activation_scale", scale_axes::none, false, 0, true},
-    // NVFP4 of ModelOpt: the scale of the scales
+    // ModelOpt; of NVFP4 the scale of the scales
     {"", "_scale_2"},
+    {".weight", ".weights_scaling_factor", scale_axes::leading, true},
+    {".weight", ".weights_scaling_factor_2"},
+    {".weight", ".activation_scaling_factor", scale_axes::none, false, 0, true},
+    {".weight", ".prequant_scaling_factor", scale_axes::last, true, 0, true},
+    {".weight", ".pre_quant_scale", scale_axes::last, true, 0, true},
     // compressed-tensors
     {"_packed", "_scale", scale_axes::leading, true},
     {"_packed", "_zero_point", scale_axes::leading, true},
@@ -79,6 +92,7 @@ inline constexpr scale_rule scale_rules[] = {
     {".qweight", ".scales", scale_axes::leading, true},
     {".qweight", ".qzeros", scale_axes::leading, true},
     {".qweight", ".g_idx", scale_axes::leading, true, 0, true},
+    {".qweight", ".wscales", scale_axes::none},
     // MLX
     {".weight", ".scales", scale_axes::leading, true},
     {".weight", ".biases", scale_axes::leading, true},
@@ -99,6 +113,10 @@ inline constexpr scale_rule scale_rules[] = {
     {"", ".quant_state.bitsandbytes__nf4", scale_axes::none},
     {"", ".quant_state.bitsandbytes__fp4", scale_axes::none},
     {".weight", ".SCB"},
+    {".state1", ".absmax1", scale_axes::leading, true},
+    {".state2", ".absmax2", scale_axes::leading, true},
+    {".state1", ".max1", scale_axes::none},
+    {".state2", ".max2", scale_axes::none},
     {".weight", ".weight_format", scale_axes::none, false, 0, true},
 };
 
@@ -183,13 +201,16 @@ inline std::optional<block_form> form_from(std::size_t first, index_vector const
                                            index_vector const& scales, scale_rule const& rule,
                                            quantisation_facts const& said) {
     block_form form{index_vector::filled(shape.size(), 0), index_vector::filled(shape.size(), 0)};
-    bool const is_blocked = scales.size() == shape.size();
+    bool const has_blocks = scales.size() == shape.size() || rule.is_packed;
     for (std::size_t i = 0; i < scales.size(); ++i) {
         std::size_t const axis = first + i;
+        bool const is_of_parts =
+            !has_blocks && scales[i] > 1 && scales[i] % std::max(shape[axis], index_t{1}) != 0;
         auto const along =
-            form_along(shape[axis], scales[i], rule,
-                       is_blocked || rule.is_packed ? likely_blocks(rule, axis, shape.size(), said)
-                                                    : std::vector<index_t>());
+            is_of_parts ? std::optional(axis_form{0, scales[i]}) // of any extent
+                        : form_along(shape[axis], scales[i], rule,
+                                     has_blocks ? likely_blocks(rule, axis, shape.size(), said)
+                                                : std::vector<index_t>());
         if (!along)
             return std::nullopt;
         form.block[axis] = along->block;

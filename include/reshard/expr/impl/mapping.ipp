@@ -116,7 +116,7 @@ RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
         digest_of_all(program.sources(), program.outputs(), program.removed());
     std::vector<relation> copies; // these are compared; other relations are not carried out
     for (relation const& one : program.relations())
-        if (one.what == relation::kind::copy)
+        if (one.is_compared())
             copies.push_back(one);
     return copies.empty() ? digest : digest_of_all(digest, copies);
 }

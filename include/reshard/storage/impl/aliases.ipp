@@ -54,7 +54,7 @@ RESHARD_DECL void check_copies(checkpoint const& source, mapping const& program,
                                int size) {
     int number = 0;
     for (relation const& one : program.relations()) {
-        if (one.what != relation::kind::copy || number++ % size != rank)
+        if (!one.is_compared() || number++ % size != rank)
             continue;
         auto const differing =
             difference_of(stored_of(source, one.companion), stored_of(source, one.key));

@@ -27,8 +27,9 @@ inline std::string npy_descr(file_shard const& shard) {
         if (dtype == shard.dtype)
             return (name.ends_with('1') ? "|" : "<") + std::string(name);
     fail(errc::unsupported, "'", shard.key, "': NumPy has no data type for elements of ",
-         shard.dtype, "; cast it in the program, as in `", shard.key, " -> ", shard.key,
-         ", dtype=\"float32\"`");
+         shard.dtype,
+         bits(shard.dtype) <= 8 ? "; write safetensors, or, if it has no scales, cast" : "; cast",
+         " it in the program, as in `", shard.key, " -> ", shard.key, ", dtype=\"float32\"`");
 }
 
 /// What stands before the elements: with blanks, a multiple of 64 bytes.

@@ -31,8 +31,9 @@ RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype)
     case data_type::f8_e4m3fnuz:
     case data_type::f8_e5m2fnuz:
         fail(errc::unsupported, "'", key, "': Paddle has no data type for elements of ", dtype,
-             "; write safetensors, or cast it in the program, as in `", key, " -> ", key,
-             ", dtype=\"", bits(dtype) < 16 ? "bfloat16" : "int64", "\"`");
+             "; write safetensors, or", bits(dtype) <= 8 ? ", if it has no scales," : "",
+             " cast it in the program, as in `", key, " -> ", key, ", dtype=\"",
+             bits(dtype) < 16 ? "bfloat16" : "int64", "\"`");
     default: return name(dtype);
     }
 }

@@ -28,8 +28,8 @@ RESHARD_DECL std::string torch_name(data_type dtype, std::string_view key) {
     case data_type::f6_e3m2:
         fail(errc::unsupported, "'", key, "': torch has no data type for elements of ", dtype,
              dtype == data_type::f4 ? " alone, only for pairs of them (float4_e2m1fn_x2)" : "",
-             "; write safetensors, or cast it in the program, as in `", key, " -> ", key,
-             ", dtype=\"bfloat16\"`");
+             "; write safetensors, or, if it has no scales, cast it in the program, as in `", key,
+             " -> ", key, ", dtype=\"bfloat16\"`");
     default: return std::string(name(dtype));
     }
 }

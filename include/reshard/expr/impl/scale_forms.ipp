@@ -1,0 +1,96 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_SCALE_FORMS_IPP
+#define RESHARD_EXPR_IMPL_SCALE_FORMS_IPP
+
+#include <reshard/expr/block_scales.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+/// \file
+/// How scales of some shape go with a tensor.
+
+namespace reshard::detail {
+
+/// The form with which scales of some shape go with a tensor, if they have axes of extent 1 more or
+/// less than the form says; nullopt if they differ otherwise.
+inline std::optional<block_form> with_axes_of(block_form form, index_vector const& shape,
+                                              index_vector const& scales) {
+    std::size_t used = 0;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        block_form const one{{form.block[axis]}, {std::max(form.count_of(axis), index_t{1})}};
+        index_t const wanted = scale_counts({shape[axis]}, one)[0];
+        if (form.count.empty())
+            form.count = index_vector::filled(shape.size(), 1);
+        bool const is_there = used < scales.size() && scales[used] == wanted;
+        if (!is_there && wanted != 1)
+            return std::nullopt;
+        used += is_there;
+        form.count[axis] = is_there ? one.count[0] : 0;
+        form.block[axis] = is_there ? form.block[axis] : 0;
+    }
+    return used == scales.size() ? std::optional(form) : std::nullopt;
+}
+
+/// Whether a tensor has one scale.
+inline bool is_one_scale(block_form const& form) {
+    for (std::size_t axis = 0; axis < form.ndim(); ++axis)
+        if (form.count_of(axis) > 1 || (form.count_of(axis) == 1 && form.block[axis] != 0))
+            return false;
+    return true;
+}
+
+/// The form in which one scale along an axis belongs to a block of all elements along it. Tensors
+/// that have scales in that form may be joined along that axis.
+inline block_form in_whole_blocks(block_form form, index_vector const& shape) {
+    bool const is_one = is_one_scale(form);
+    for (std::size_t axis = 0; axis < form.ndim(); ++axis)
+        if (form.block[axis] == 0 && form.count_of(axis) > 1)
+            return form; // these belong to the tensor as a whole
+    for (std::size_t axis = 0; axis < form.ndim(); ++axis)
+        if (form.block[axis] == 0 && (is_one || form.count_of(axis) == 1)) {
+            form.block[axis] = std::max(shape[axis], index_t{1});
+            if (!form.count.empty())
+                form.count[axis] = 1;
+        }
+    return form;
+}
+
+/// The extents of scales that have each axis of their tensor.
+inline index_vector scales_of_all_axes(block_form form, index_vector const& shape) {
+    for (index_t& count : form.count)
+        count = std::max(count, index_t{1});
+    return scale_counts(shape, form);
+}
+
+/// How scales that a tensor has in one form are read in another one.
+enum class scales_read : std::uint8_t {
+    right,        ///< also if they belong to all elements there
+    other_blocks, ///< of the same axes
+    other_axes,
+};
+
+/// \pre both are forms of scales of that shape
+inline scales_read how_read(block_form const& made, block_form const& read,
+                            index_vector const& scales) {
+    auto found = scales_read::right;
+    if (std::ranges::find(scales, index_t{0}) != scales.end())
+        return found;
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+        std::size_t const axis = axis_of_scales(read, i);
+        if (scales[i] == 1 || read.block[axis] == 0)
+            continue;
+        if (axis != axis_of_scales(made, i))
+            return scales_read::other_axes;
+        if (read.block[axis] != made.block[axis] || read.count_of(axis) != made.count_of(axis))
+            found = scales_read::other_blocks;
+    }
+    return found;
+}
+
+} // namespace reshard::detail
+
+#endif

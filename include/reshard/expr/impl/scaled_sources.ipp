@@ -1,0 +1,165 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_SCALED_SOURCES_IPP
+#define RESHARD_EXPR_IMPL_SCALED_SOURCES_IPP
+
+#include <reshard/expr/check.hpp>
+
+#include <reshard/expr/impl/find_scales.ipp>
+#include <reshard/expr/impl/scale_forms.ipp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// The quantised tensors that a program reads, and their scales.
+class scaled_sources {
+public:
+    using numbers = std::vector<key_id>;
+
+    scaled_sources(mapping const& program, layout const& source)
+        : program_(program), source_(source), found_(find_scales(source)) {
+        source_list const& sources = program_.sources();
+        for (key_id id = 0; !found_.empty() && id < sources.size(); ++id)
+            numbers_.emplace(std::string(sources.key(id)), id);
+        for (found_scales const& one : found_)
+            if (key_id const id = number_of(one.tensor); id != zero_source)
+                by_source_.emplace(id, &one);
+    }
+
+    bool empty() const { return found_.empty(); }
+
+    /// All scales of a tensor.
+    std::vector<found_scales const*> all_of(key_id id) const {
+        std::vector<found_scales const*> all;
+        auto const [first, last] = by_source_.equal_range(id);
+        for (auto one = first; one != last; ++one)
+            all.push_back(one->second);
+        return all;
+    }
+
+    /// The scales of a source tensor that a rule names, or null.
+    found_scales const* scales_of(key_id id, scale_rule const& rule) const {
+        auto const [first, last] = by_source_.equal_range(id);
+        for (auto one = first; one != last; ++one)
+            if (one->second->rule == &rule)
+                return one->second;
+        return nullptr;
+    }
+
+    /// The number of a tensor as a source of the program, or `zero_source`.
+    key_id number_of(std::size_t tensor) const {
+        auto const known = numbers_.find(source_.tensors[tensor].key);
+        return known == numbers_.end() ? zero_source : known->second;
+    }
+
+    /// The tensors of the source that an output has elements of, in the order of their numbers.
+    static numbers sources_of(expression const& value) {
+        numbers ids;
+        for (std::size_t i = 0; i < value.pieces.size(); ++i)
+            if (key_id const id = value.pieces.source(i); id != zero_source)
+                ids.push_back(id);
+        std::ranges::sort(ids);
+        ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+        return ids;
+    }
+
+    bool has_all(mapping_output const& scales, scale_rule const& rule, numbers const& ids) const {
+        numbers const has = sources_of(scales.value);
+        return std::ranges::all_of(ids, [&](key_id id) {
+            found_scales const* const one = scales_of(id, rule);
+            return !one || std::ranges::binary_search(has, number_of(one->scales));
+        });
+    }
+
+    /// Whether each tensor that an output is made of has one scale.
+    bool are_numbers(mapping_output const& output, scale_rule const& rule) const {
+        return std::ranges::all_of(sources_of(output.value), [&](key_id id) {
+            found_scales const* const one = scales_of(id, rule);
+            return one && is_one_scale(one->form);
+        });
+    }
+
+    /// Whether scales follow one another as the tensors do that an output is made of.
+    bool are_in_order(mapping_output const& output, mapping_output const& scales,
+                      scale_rule const& rule) const {
+        numbers ids = sources_in_order(output.value);
+        for (key_id& id : ids)
+            if (found_scales const* const one = scales_of(id, rule))
+                id = number_of(one->scales);
+        return ids == sources_in_order(scales.value);
+    }
+
+    /// The scales that an output needs. Joined tensors may have one scale along the axis along
+    /// which they are joined: then `scales` have to be made of all of these.
+    ///
+    /// \throws error if they cannot follow; errc::overlap if elements would have several
+    made_scales expected(mapping_output const& output, mapping_output const& scales,
+                         scale_rule const& rule) const {
+        numbers const ids = sources_of(output.value);
+        auto const source_of = [&](key_id id) { return scale_source_of(id, rule); };
+        auto const in_blocks = [&](key_id id) {
+            scale_source from = source_of(id);
+            from.form = in_whole_blocks(from.form, from.shape);
+            return from;
+        };
+        auto const known =
+            std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
+        scale_source const first = source_of(*known);
+        try {
+            return scales_and_form(output.value, first.form, first.dtype, source_of);
+        } catch (error const& problem) {
+            if (problem.code() != errc::overlap || !has_all(scales, rule, ids))
+                throw;
+        }
+        try {
+            return scales_and_form(output.value, first.form, first.dtype, in_blocks);
+        } catch (error const&) {
+            fail(errc::overlap,
+                 "its tensors are joined along an axis along which each has one scale for all "
+                 "elements; join them along another axis, or dequantise the model before");
+        }
+    }
+
+private:
+    /// \throws error with errc::shape_mismatch if a tensor has none
+    scale_source scale_source_of(key_id id, scale_rule const& rule) const {
+        found_scales const* const one = scales_of(id, rule);
+        if (!one)
+            fail(errc::shape_mismatch, "it is also made of '", program_.sources().key(id),
+                 "', which has none");
+        return {number_of(one->scales), source_.tensors[one->scales].dtype,
+                source_.shape_of(source_.tensors[one->tensor]), one->form};
+    }
+
+    /// The tensors of the source that an output has elements of, each once, as they follow along
+    /// its axes.
+    static numbers sources_in_order(expression const& value) {
+        std::vector<std::pair<index_vector, key_id>> places;
+        for (std::size_t i = 0; i < value.pieces.size(); ++i)
+            if (value.pieces.source(i) != zero_source)
+                places.emplace_back(value.pieces.target_box(i).offset, value.pieces.source(i));
+        std::ranges::sort(places);
+        numbers ids;
+        for (auto const& [place, id] : places)
+            if (std::ranges::find(ids, id) == ids.end())
+                ids.push_back(id);
+        return ids;
+    }
+
+    mapping const& program_;
+    layout const& source_;
+    std::vector<found_scales> found_;
+    std::unordered_map<std::string, key_id> numbers_;
+    std::multimap<key_id, found_scales const*> by_source_;
+};
+
+} // namespace reshard::detail
+
+#endif

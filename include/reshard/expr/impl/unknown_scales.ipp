@@ -1,0 +1,160 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_UNKNOWN_SCALES_IPP
+#define RESHARD_EXPR_IMPL_UNKNOWN_SCALES_IPP
+
+#include <reshard/expr/check.hpp>
+
+#include <reshard/expr/impl/find_scales.ipp>
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace reshard::detail {
+
+/// Whether a name says that a tensor has scales or zero points.
+inline bool is_called_scales(std::string_view name) {
+    std::string lower(name);
+    for (char& letter : lower)
+        letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"scale", "scaling", "amax", "absmax", "zero"},
+        [&](std::string_view word) { return lower.find(word) != lower.npos; });
+}
+
+/// Whether a tensor is likely to be a weight in few bits: 32 bits may also have positions.
+inline bool is_likely_quantised(tensor_layout const& tensor) {
+    std::string_view const name =
+        std::string_view(tensor.key).substr(tensor.key.find_last_of("./") + 1);
+    return may_be_quantised(tensor.dtype) &&
+           (bits(tensor.dtype) <= 8 || name.starts_with('q') || name.find("weight") != name.npos ||
+            name.find("packed") != name.npos);
+}
+
+/// Finds tensors that may have the scales of quantised ones, by no convention that is known.
+class unknown_scale_finder {
+public:
+    unknown_scale_finder(mapping const& program, layout const& source, layout const* target)
+        : program_(program), source_(source) {
+        for (std::size_t i = 0; i < source.tensors.size(); ++i)
+            if (std::string_view const key = source.tensors[i].key;
+                is_likely_quantised(source.tensors[i])) {
+                quantised_.emplace(key, i);
+                by_module_[module_of(key)].push_back(key);
+            }
+        if (quantised_.empty())
+            return;
+        for (relation const& one : program.relations())
+            if (one.what == relation::kind::scale)
+                related_.insert(one.key);
+        if (target)
+            target_ = catalog_of(*target);
+    }
+
+    std::optional<scale_finding> run() {
+        if (quantised_.empty())
+            return std::nullopt;
+        find_pairs();
+        std::optional<scale_finding> found;
+        std::size_t count = 0;
+        for (mapping_output const& output : program_.outputs())
+            for (std::size_t i = 0; !pairs_.empty() && i < output.value.pieces.size(); ++i)
+                if (auto const id = output.value.pieces.source(i); id != zero_source)
+                    if (std::string const text = what_is_wrong(output, id); !text.empty()) {
+                        if (count++ == 0)
+                            found = finding_of(output, id, text);
+                        break;
+                    }
+        if (count > 1)
+            found->message += words(" (and ", counted(count - 1, "more key"), ')');
+        return found;
+    }
+
+private:
+    static std::string_view module_of(std::string_view key) {
+        return key.substr(0, key.find_last_of("./") + 1);
+    }
+
+    /// The quantised tensor to which a key that is called scales belongs; empty if there is none.
+    std::string_view owner_of(std::string_view key) const {
+        for (std::size_t size = key.size() - 1; size > 0; --size)
+            if (auto const found = quantised_.find(key.substr(0, size));
+                found != quantised_.end() && is_called_scales(key.substr(size)))
+                return found->first;
+        std::string_view const module = module_of(key);
+        auto const beside = by_module_.find(module);
+        if (module.empty() || beside == by_module_.end() ||
+            !is_called_scales(key.substr(module.size())))
+            return {};
+        return *std::ranges::max_element(beside->second, {}, [&](std::string_view one) {
+            return std::ranges::mismatch(one, key).in1 - one.begin();
+        });
+    }
+
+    void find_pairs() {
+        std::unordered_set<std::string_view> known;
+        for (found_scales const& one : find_scales(source_))
+            known.insert(source_.tensors[one.scales].key);
+        for (tensor_layout const& tensor : source_.tensors)
+            if (std::string_view const owner =
+                    known.contains(tensor.key) || quantised_.contains(tensor.key)
+                        ? std::string_view()
+                        : owner_of(tensor.key);
+                !owner.empty())
+                pairs_.emplace(owner, tensor.key);
+    }
+
+    /// What an output is that may need other scales than its source tensor; empty if nothing is.
+    std::string what_is_wrong(mapping_output const& output, key_id id) const {
+        std::string const from(program_.sources().key(id));
+        auto const scales = pairs_.find(from);
+        if (scales == pairs_.end() || related_.contains(output.key))
+            return {};
+        bool const is_whole = is_source_box(output.value) && output.value.pieces.is_whole() &&
+                              output.value.shape == program_.sources()[id].shape &&
+                              output.value.pieces[0].casts.empty();
+        if (!is_whole)
+            return words("'", output.key, "' is made of '", from, '\'');
+        if (output.key != from && program_.find(scales->second))
+            return words("'", from, "' becomes '", output.key, '\'');
+        catalog_entry const* const wanted = target_ ? target_->find(output.key) : nullptr;
+        bool const is_cut =
+            wanted && std::ranges::any_of(wanted->parts, [](index_t n) { return n > 1; });
+        return is_cut ? words("the target cuts '", output.key, '\'') : std::string();
+    }
+
+    scale_finding finding_of(mapping_output const& output, key_id id,
+                             std::string const& text) const {
+        std::string const from(program_.sources().key(id));
+        std::string const scales(pairs_.at(from));
+        return {severity::warning, errc::bad_layout, output.key,
+                words("scales of a convention that is not known: ", text, ", and '", scales,
+                      "' may have its scales; nothing checks that these follow; name them, as in  ",
+                      output.key, " -> ", output.key, ", scales=\"", names_as_pattern(from, scales),
+                      "\"")};
+    }
+
+    mapping const& program_;
+    layout const& source_;
+    std::optional<catalog> target_;
+    std::unordered_set<std::string_view> related_; ///< outputs that have scales
+    std::unordered_map<std::string_view, std::size_t> quantised_;
+    std::unordered_map<std::string_view, std::vector<std::string_view>> by_module_;
+    std::unordered_map<std::string_view, std::string_view> pairs_; ///< scales by their tensors
+};
+
+RESHARD_DECL std::optional<scale_finding>
+find_unknown_scales(mapping const& program, layout const& source, layout const* target) {
+    return unknown_scale_finder(program, source, target).run();
+}
+
+} // namespace reshard::detail
+
+#endif
