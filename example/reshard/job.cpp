@@ -317,38 +317,89 @@ bool is_part_by_part(fused_order order) {
     return order != fused_order::by_head && order != fused_order::heads;
 }
 
-/// Notes tensors that the source has in parts and the target has whole, if by their names each part
-/// may have rows of several tensors, and nothing says how they were made.
-void note_parts_made_whole(job& all, layout const& held, catalog const& source,
-                           job_files const& files) {
-    if (files.cut_fused)
-        return;
-    std::vector<std::string> keys;
+/// The tensors of a mapping that the source has in parts, if by their names each part may have rows
+/// of several tensors, and nothing says how they were made; and the axis of the parts.
+std::map<detail::key_id, std::size_t> named_parts(mapping const& program, layout const& held,
+                                                  std::string const& path) {
+    catalog const source = catalog_of(held);
+    std::map<detail::key_id, std::size_t> found;
     std::optional<model_facts> model;
-    for (catalog_entry const& made : catalog_of(all.map())) {
-        catalog_entry const* const from = source_of(all.map(), made, source);
-        catalog_entry const* const wanted = all.wanted ? all.wanted->find(made.key) : nullptr;
-        if (!from || held.fused.contains(from->key))
-            continue;
-        for (std::size_t axis = 0; axis < from->parts.size(); ++axis) {
-            if (from->parts[axis] < 2 || (wanted && wanted->parts[axis] > 1))
+    for (detail::key_id id = 0; id < program.sources().size(); ++id) {
+        catalog_entry const* const from = source.find(program.sources().key(id));
+        for (std::size_t axis = 0; from && axis < from->parts.size(); ++axis) {
+            if (from->parts[axis] < 2 || held.fused.contains(from->key))
                 continue;
             if (!model)
-                model = facts_beside(files.source);
-            if (auto const cut = find_fused_cut(*from, {axis}, *model);
-                cut && is_part_by_part(cut->order))
-                keys.push_back("'" + from->key + "'");
+                model = facts_beside(path);
+            auto const cut = find_fused_cut(*from, {axis}, *model);
+            if (cut && is_part_by_part(cut->order))
+                found.emplace(id, axis);
         }
     }
+    return found;
+}
+
+/// Whether an output has a piece of a source whose axis `along` has the parts, and the target does
+/// not cut the piece there into several.
+bool is_taken_whole(piece const& one, std::size_t along, index_t extent,
+                    catalog_entry const* wanted) {
+    auto const axis = detail::same_axis(one, along);
+    bool const is_cut = axis && one.source_box().shape[along] == extent && wanted &&
+                        *axis < wanted->parts.size() && wanted->parts[*axis] > 1;
+    return !is_cut;
+}
+
+/// The outputs for which macros took tensors apart, and those that follow them.
+std::set<std::string_view> taken_by_macros(mapping const& program) {
+    std::set<std::string_view> found;
+    for (auto const& [key, how] : program.apart())
+        found.insert(key);
+    for (detail::relation const& one : program.relations())
+        if (program.apart().contains(one.key))
+            found.insert(one.companion);
+    return found;
+}
+
+} // namespace
+
+std::string text_of_parts(mapping const& program, layout const& held, catalog const* target,
+                          job_files const& files) {
+    auto const named = named_parts(program, held, files.source);
+    auto const taken = named.empty() ? std::set<std::string_view>() : taken_by_macros(program);
+    std::set<std::string> keys;
+    for (auto output = program.outputs().begin();
+         !named.empty() && output != program.outputs().end(); ++output) {
+        if (program.fused().contains(output->key) || taken.contains(output->key))
+            continue;
+        auto const& pieces = output->value.pieces;
+        catalog_entry const* const wanted = target ? target->find(output->key) : nullptr;
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            if (auto const from = named.find(pieces.source(i)); from != named.end()) {
+                detail::mapping_source const tensor = program.sources()[from->first];
+                if (is_taken_whole(pieces[i], from->second, tensor.shape[from->second], wanted))
+                    keys.emplace(tensor.key);
+            }
+    }
+    if (keys.empty())
+        return {};
     std::string const& rules = files.reading.source_layout;
-    if (!keys.empty())
-        all.notes.push_back(unplaced(
-            aoa::severity::note, "layout", {},
-            "by its name " + keys.front() + detail::and_more_keys(keys.size()) +
-                " may have several tensors, such as gate and up, of which each part in the source "
-                "has rows, and it is written whole in the order of the parts; if so, " +
-                (rules.empty() ? "make it anew with a program (fused_ffn, fused_qkv_old, fused)"
-                               : "say it in its rule of " + rules + ", as \"fused\": [1, 1]")));
+    return "by its name '" + *keys.begin() + "'" + detail::and_more_keys(keys.size()) +
+           " may have several tensors, such as gate and up, of which each part in the source has "
+           "rows, and it is taken whole in the order of the parts; if so, " +
+           (rules.empty() ? "take it with fused_ffn, fused_qkv_old or fused in a program"
+                          : "say it in its rule of " + rules + ", as \"fused\": [1, 1]");
+}
+
+namespace {
+
+/// Notes such tensors, unless they may be as they are.
+void note_parts_taken_whole(job& all, layout const& held, job_files const& files) {
+    std::string const text =
+        files.cut_fused
+            ? ""
+            : text_of_parts(all.map(), held, all.wanted ? &*all.wanted : nullptr, files);
+    if (!text.empty())
+        all.notes.push_back(unplaced(aoa::severity::note, "layout", {}, text));
 }
 
 /// Adds a fault of fused tensors: an error, or a note where the options allow it.
@@ -469,7 +520,7 @@ void check_fused(job& all, layout const& held, catalog const& source, job_files 
     check_fused_sources(all, held, files);
     if (!files.cut_fused) {
         note_seemingly_fused(all, held, source, files);
-        note_parts_made_whole(all, held, source, files);
+        note_parts_taken_whole(all, held, files);
         warn_fused_by_axes(all, files);
     }
     deinterleave_whole(all, held, files);
@@ -653,7 +704,7 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
         refuse_unmade(all, files);
     if (all.expanded.is_complete && !all.first_error()) {
         check_fused_sources(all, source, files);
-        note_parts_made_whole(all, source, from, files);
+        note_parts_taken_whole(all, source, files);
         deinterleave_whole(all, source, files);
         check_scale_sources(all, source, files);
     }
