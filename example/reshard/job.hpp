@@ -100,11 +100,6 @@ void check_cover(job const& all, job_files const& files);
 job make_sound_job(reshard::layout const& source, job_files const& files);
 job make_sound_job(source_spec const& source, job_files const& files);
 
-/// Of tensors that the source has in parts, and of which a program makes something as if they were
-/// plain ones: which may be fused by their names, if nothing says how they were made; or nothing.
-std::string text_of_parts(reshard::mapping const& program, reshard::layout const& held,
-                          reshard::catalog const* target, job_files const& files);
-
 /// The statements of a program, without macros, as lines.
 std::vector<std::string> statement_lines(reshard::aoa::program const& code,
                                          reshard::layout const& source);

@@ -2,7 +2,7 @@
 
 #include "command.hpp"
 #include "conversion.hpp"
-#include "job.hpp"
+#include "fused_names.hpp"
 #include "job_options.hpp"
 #include "report.hpp"
 
