@@ -2,6 +2,7 @@
 
 #include "fused_names.hpp"
 
+#include <reshard/expr/mapping.hpp>
 #include <reshard/format/text_file.hpp>
 
 #include <boost/json/parse.hpp>
@@ -9,6 +10,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace tool {
@@ -327,6 +330,86 @@ std::optional<fused_cut> find_fused_cut(catalog_entry const& wanted,
             return fused_cut{axis, fused_order::by_head};
     }
     return std::nullopt;
+}
+
+namespace {
+
+/// Whether ranks may have a part of each of several tensors.
+bool is_part_by_part(fused_order order) {
+    return order != fused_order::by_head && order != fused_order::heads;
+}
+
+/// The tensors of a mapping that the source has in parts, if by their names each part may have rows
+/// of several tensors, and nothing says how they were made; and the axis of the parts.
+std::map<detail::key_id, std::size_t> named_parts(mapping const& program, layout const& held,
+                                                  std::string const& path) {
+    catalog const source = catalog_of(held);
+    std::map<detail::key_id, std::size_t> found;
+    std::optional<model_facts> model;
+    for (detail::key_id id = 0; id < program.sources().size(); ++id) {
+        catalog_entry const* const from = source.find(program.sources().key(id));
+        for (std::size_t axis = 0; from && axis < from->parts.size(); ++axis) {
+            if (from->parts[axis] < 2 || held.fused.contains(from->key))
+                continue;
+            if (!model)
+                model = facts_beside(path);
+            auto const cut = find_fused_cut(*from, {axis}, *model);
+            if (cut && is_part_by_part(cut->order))
+                found.emplace(id, axis);
+        }
+    }
+    return found;
+}
+
+/// Whether an output has a piece of a source whose axis `along` has the parts, and the target does
+/// not cut the piece there into several.
+bool is_taken_whole(piece const& one, std::size_t along, index_t extent,
+                    catalog_entry const* wanted) {
+    auto const axis = detail::same_axis(one, along);
+    bool const is_cut = axis && one.source_box().shape[along] == extent && wanted &&
+                        *axis < wanted->parts.size() && wanted->parts[*axis] > 1;
+    return !is_cut;
+}
+
+/// The outputs for which macros took tensors apart, and those that follow them.
+std::set<std::string_view> taken_by_macros(mapping const& program) {
+    std::set<std::string_view> found;
+    for (auto const& [key, how] : program.apart())
+        found.insert(key);
+    for (detail::relation const& one : program.relations())
+        if (program.apart().contains(one.key))
+            found.insert(one.companion);
+    return found;
+}
+
+} // namespace
+
+std::string text_of_parts(mapping const& program, layout const& held, catalog const* target,
+                          job_files const& files) {
+    auto const named = named_parts(program, held, files.source);
+    auto const taken = named.empty() ? std::set<std::string_view>() : taken_by_macros(program);
+    std::set<std::string> keys;
+    for (auto output = program.outputs().begin();
+         !named.empty() && output != program.outputs().end(); ++output) {
+        if (program.fused().contains(output->key) || taken.contains(output->key))
+            continue;
+        auto const& pieces = output->value.pieces;
+        catalog_entry const* const wanted = target ? target->find(output->key) : nullptr;
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            if (auto const from = named.find(pieces.source(i)); from != named.end()) {
+                detail::mapping_source const tensor = program.sources()[from->first];
+                if (is_taken_whole(pieces[i], from->second, tensor.shape[from->second], wanted))
+                    keys.emplace(tensor.key);
+            }
+    }
+    if (keys.empty())
+        return {};
+    std::string const& rules = files.reading.source_layout;
+    return "by its name '" + *keys.begin() + "'" + detail::and_more_keys(keys.size()) +
+           " may have several tensors, such as gate and up, of which each part in the source has "
+           "rows, and it is taken whole in the order of the parts; if so, " +
+           (rules.empty() ? "take it with fused_ffn, fused_qkv_old or fused in a program"
+                          : "say it in its rule of " + rules + ", as \"fused\": [1, 1]");
 }
 
 } // namespace tool

@@ -3,6 +3,8 @@
 #ifndef RESHARD_TOOL_FUSED_NAMES_HPP
 #define RESHARD_TOOL_FUSED_NAMES_HPP
 
+#include "job.hpp"
+
 #include <reshard/layout/catalog.hpp>
 
 #include <cstddef>
@@ -77,6 +79,11 @@ struct fused_cut {
 std::optional<fused_cut> find_fused_cut(reshard::catalog_entry const& wanted,
                                         std::vector<std::size_t> const& axes,
                                         model_facts const& model);
+
+/// Of tensors that the source has in parts, and of which a program makes something as if they were
+/// plain ones: which may be fused by their names, if nothing says how they were made; or nothing.
+std::string text_of_parts(reshard::mapping const& program, reshard::layout const& held,
+                          reshard::catalog const* target, job_files const& files);
 
 } // namespace tool
 

@@ -317,43 +317,14 @@ void note_seemingly_fused(job& all, layout const& held, catalog const& source,
                                          std::string(fused_advice(order))));
 }
 
-/// Whether ranks may have a part of each of several tensors.
-bool is_part_by_part(fused_order order) {
-    return order != fused_order::by_head && order != fused_order::heads;
-}
-
-/// Notes tensors that the source has in parts and the target has whole, if by their names each part
-/// may have rows of several tensors, and nothing says how they were made.
-void note_parts_made_whole(job& all, layout const& held, catalog const& source,
-                           job_files const& files) {
-    if (files.cut_fused)
-        return;
-    std::vector<std::string> keys;
-    std::optional<model_facts> model;
-    for (catalog_entry const& made : catalog_of(all.map())) {
-        catalog_entry const* const from = source_of(all.map(), made, source);
-        catalog_entry const* const wanted = all.wanted ? all.wanted->find(made.key) : nullptr;
-        if (!from || held.fused.contains(from->key))
-            continue;
-        for (std::size_t axis = 0; axis < from->parts.size(); ++axis) {
-            if (from->parts[axis] < 2 || (wanted && wanted->parts[axis] > 1))
-                continue;
-            if (!model)
-                model = facts_beside(files.source);
-            if (auto const cut = find_fused_cut(*from, {axis}, *model);
-                cut && is_part_by_part(cut->order))
-                keys.push_back("'" + from->key + "'");
-        }
-    }
-    std::string const& rules = files.reading.source_layout;
-    if (!keys.empty())
-        all.notes.push_back(unplaced(
-            aoa::severity::note, "layout", {},
-            "by its name " + keys.front() + detail::and_more_keys(keys.size()) +
-                " may have several tensors, such as gate and up, of which each part in the source "
-                "has rows, and it is written whole in the order of the parts; if so, " +
-                (rules.empty() ? "make it anew with a program (fused_ffn, fused_qkv_old, fused)"
-                               : "say it in its rule of " + rules + ", as \"fused\": [1, 1]")));
+/// Notes tensors in parts that are taken as plain ones, unless they may be as they are.
+void note_parts_taken_whole(job& all, layout const& held, job_files const& files) {
+    std::string const text =
+        files.cut_fused
+            ? ""
+            : text_of_parts(all.map(), held, all.wanted ? &*all.wanted : nullptr, files);
+    if (!text.empty())
+        all.notes.push_back(unplaced(aoa::severity::note, "layout", {}, text));
 }
 
 /// Adds a fault of fused tensors: an error, or a note where the options allow it.
@@ -478,7 +449,7 @@ void check_fused(job& all, layout const& held, catalog const& source, job_files 
     check_fused_sources(all, held, files);
     if (!files.cut_fused) {
         note_seemingly_fused(all, held, source, files);
-        note_parts_made_whole(all, held, source, files);
+        note_parts_taken_whole(all, held, files);
         warn_fused_by_axes(all, files);
     }
     deinterleave_whole(all, held, files);
@@ -662,7 +633,7 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
         refuse_unmade(all, files);
     if (all.expanded.is_complete && !all.first_error()) {
         check_fused_sources(all, source, files);
-        note_parts_made_whole(all, source, from, files);
+        note_parts_taken_whole(all, source, files);
         deinterleave_whole(all, source, files);
         check_scale_sources(all, source, files);
     }

@@ -2,7 +2,9 @@
 
 #include "command.hpp"
 #include "conversion.hpp"
+#include "fused_names.hpp"
 #include "job_options.hpp"
+#include "report.hpp"
 
 #include <reshard/format/written_formats.hpp>
 #include <reshard/storage/convert.hpp>
@@ -54,6 +56,17 @@ void check_name(merge_command const& options) {
                : "add that, or write another format with reshard convert");
 }
 
+/// Notes tensors that may be fused part by part, and are written in the order of the parts.
+void note_parts(merge_command const& options, checkpoint const& source) {
+    job_files files;
+    files.source = options.source;
+    files.reading = options.reading;
+    std::string const text =
+        text_of_parts(identity_mapping(catalog_of(source)), source.files_layout(), nullptr, files);
+    if (!text.empty())
+        note(options.source + ": " + text);
+}
+
 outcome merge(processes const& world, merge_command const& options, bool as_json) {
     stopwatch const watch;
     check_name(options);
@@ -62,6 +75,11 @@ outcome merge(processes const& world, merge_command const& options, bool as_json
     if (options.no_objects)
         agree_on(world, [&] { say_lost_tensors(source, world.rank() == 0); });
     check_outside(world, options.file, options.source);
+    if (!options.cut_fused)
+        agree_on(world, [&] {
+            if (world.rank() == 0)
+                note_parts(options, source);
+        });
     convert_report const report = with_force_hint(
         options.file, options.force, [&] { return run_merge(world, options, source); });
     return converted(world, report, watch.seconds(),

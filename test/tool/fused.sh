@@ -348,11 +348,22 @@ for to in paddle_flex sharded_safetensors; do
     rm -rf out/parts out/made_whole
     succeeds 1 convert named out/parts --layout tp2.json --to "$to"
     succeeds 1 convert out/parts out/made_whole
-    says "by its name 'a.linear_fc1.weight' (and 1 more key) may have several tensors, such as gate and up, of which each part in the source has rows, and it is written whole in the order of the parts; if so, make it anew with a program (fused_ffn, fused_qkv_old, fused)"
-    rm -rf out/made_whole
+    says "by its name 'a.linear_fc1.weight' (and 1 more key) may have several tensors, such as gate and up, of which each part in the source has rows, and it is taken whole in the order of the parts; if so, take it with fused_ffn, fused_qkv_old or fused in a program"
+    rm -rf out/made_whole out/merged_parts.safetensors
+    succeeds 1 merge out/parts out/merged_parts.safetensors
+    says "note: out/parts: by its name 'a.linear_fc1.weight' (and 1 more key) may have several tensors"
     succeeds 1 convert out/parts out/made_whole --layout tp2.json
     checks=$((checks + 1))
-    ! grep -q 'written whole' errors || report "it is not written whole: $(cat errors)"
+    ! grep -q 'taken whole' errors || report "it is not taken whole: $(cat errors)"
+    echo '"a.linear_fc1.weight" -> gate, up, axis=0' >halves.aoa
+    rm -rf out/made_whole
+    succeeds 1 convert out/parts out/made_whole --program halves.aoa --layout tp2.json
+    says "by its name 'a.linear_fc1.weight' may have several tensors"
+    printf '"%s.linear_fc1.weight" -> %s.g, %s.u, fused, sizes="[2, 4]", axis=0\n' a a a b b b >taken.aoa
+    rm -rf out/made_whole
+    succeeds 1 convert out/parts out/made_whole --program taken.aoa
+    checks=$((checks + 1))
+    ! grep -q 'by its name' errors || report "a macro takes it: $(cat errors)"
 done
 succeeds 1 convert named out/global --layout tp2.json --to torch_dcp
 succeeds 1 convert out/global out/global_whole

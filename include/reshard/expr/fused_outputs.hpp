@@ -55,7 +55,7 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
 RESHARD_DECL void check_fused(mapping const& program, layout const& target);
 
 /// The first output that has elements of a fused tensor of `source`, and not as many of each of its
-/// parts, or several of its tensors in one piece, or in turns, without being known as fused, or that
+/// parts, or several of its tensors in one piece or in turns without being known as fused, or that
 /// interleaves such a tensor once more as if it were a plain one, with the statement that takes the
 /// tensor apart; nothing if there is none. Macros that took the tensor apart may put it in turns.
 ///
