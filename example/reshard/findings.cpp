@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "findings.hpp"
+#include "program_text.hpp"
 #include "renames.hpp"
 #include "report.hpp"
 #include "summary.hpp"
@@ -138,6 +139,18 @@ reported report_of(aoa::program const& code, aoa::finding const& one, job_files 
 
 /// `file:line:column: kind: message`, then lines that show the place, then lines with the chain of
 /// macros. What stands behind the file need not be there.
+aoa::finding unplaced(aoa::severity level, std::string_view code, std::string key,
+                      std::string message) {
+    return {level, std::string(code), std::move(key), std::move(message), {}, 0};
+}
+
+void add_error(job& all, errc code, std::string key, std::string message) {
+    all.lowered.findings.push_back(
+        unplaced(aoa::severity::error, name(code), std::move(key), std::move(message)));
+    if (!all.lowered.first_error)
+        all.lowered.first_error = code;
+}
+
 reported report_of(error const& problem, std::string const& file) {
     std::string const text = problem.what();
     std::istringstream lines(text);

@@ -40,6 +40,13 @@ inline bool is_placed(reshard::aoa::finding const& one) { return one.where.last 
 reported report_of(reshard::aoa::program const& code, reshard::aoa::finding const& one,
                    job_files const& files);
 
+/// A finding that is about no place of the program.
+reshard::aoa::finding unplaced(reshard::aoa::severity level, std::string_view code, std::string key,
+                               std::string message);
+
+/// Adds an error that the target makes, not the program.
+void add_error(job& all, reshard::errc code, std::string key, std::string message);
+
 /// An error that has stopped a stage, and whose sentence begins with the file.
 reported report_of(reshard::error const& problem, std::string const& file);
 

@@ -3,6 +3,7 @@
 #include "job.hpp"
 #include "expanded_program.hpp"
 #include "findings.hpp"
+#include "fused_findings.hpp"
 #include "fused_names.hpp"
 #include "program_text.hpp"
 #include "renames.hpp"
@@ -84,12 +85,6 @@ void check_known(job const& all, program_expander const& expander) {
              counted(unknown.size(), "tensor"), " of this one not: ", listed(unknown),
              "; print it (reshard programs ", files.program.substr(files.program.front() == '@'),
              "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
-}
-
-/// A finding that is about no place of the program.
-aoa::finding unplaced(aoa::severity level, std::string_view code, std::string key,
-                      std::string message) {
-    return {level, std::string(code), std::move(key), std::move(message), {}, 0};
 }
 
 /// The statements of `--cast`; what keeps its type though a pattern matches it is noted.
@@ -189,14 +184,6 @@ void note_unwritten(job& all, std::vector<std::string> const& keys, job_files co
                         ": " + listed(keys);
 }
 
-/// Adds an error that the target makes, not the program.
-void add_error(job& all, errc code, std::string key, std::string message) {
-    all.lowered.findings.push_back(
-        unplaced(aoa::severity::error, name(code), std::move(key), std::move(message)));
-    if (!all.lowered.first_error)
-        all.lowered.first_error = code;
-}
-
 void add_mismatch(job& all, aoa::severity level, detail::key_mismatch const& keys) {
     for (auto const& [code, words, list] :
          {std::tuple("unexpected", "is wanted but not available", &keys.unexpected),
@@ -246,218 +233,6 @@ detail::layout_table read_table(job& all, aoa::program const& written,
             aoa::lower_all(expanded.code, expander.source(), nullptr, files.lowering).map, held,
             nullptr);
     return detail::table_of(wanted, exports_of(expanded, expander.source(), files));
-}
-
-/// The tensor of the source that an output is a plain copy of, or null.
-catalog_entry const* source_of(mapping const& program, catalog_entry const& wanted,
-                               catalog const& source) {
-    mapping_output const* const output = program.find(wanted.key);
-    if (!output || !detail::is_source_box(output->value))
-        return nullptr;
-    catalog_entry const* const from =
-        source.find(program.sources().key(output->value.pieces.source(0)));
-    return from && from->shape == wanted.shape ? from : nullptr;
-}
-
-/// The axes along which the target cuts a tensor of the source into other parts than it has there.
-std::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_entry const& from) {
-    std::vector<std::size_t> axes;
-    for (std::size_t axis = 0; axis < wanted.parts.size(); ++axis)
-        if (wanted.parts[axis] > 1 && wanted.parts[axis] != from.parts[axis])
-            axes.push_back(axis);
-    return axes;
-}
-
-/// The messages about cut tensors, by the known order of their parts.
-std::string_view fused_advice(fused_order order) {
-    switch (order) {
-    case fused_order::parts:
-        return ": tensors of that name have several others one after the other, so that ranks get "
-               "rows of the wrong ones; a program has to make it anew (fused_ffn, fused_qkv_old, "
-               "fused)";
-    case fused_order::by_head:
-        return ": tensors of that name have rows of several others head by head, and the layout "
-               "cuts inside a head; give a number of parts that divides the heads";
-    case fused_order::heads:
-        return ": tensors of that name have rows of heads, and the layout cuts inside a head; if "
-               "each rank uses its part alone, give a number of parts that divides the heads, or "
-               "give ranks the same heads";
-    default:
-        return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
-               "get rows of the wrong ones, and a program has to make it anew (fused_ffn, "
-               "fused_qkv_old, fused); groups of heads, as of fused_qkv, stay as they are";
-    }
-}
-
-/// Notes tensors that are named as fused ones are, where nothing says how they were made: in files
-/// that say so of others, queries, keys and values without a word are groups of heads.
-void note_seemingly_fused(job& all, layout const& held, catalog const& source,
-                          job_files const& files) {
-    std::map<fused_order, std::vector<std::string>> cuts;
-    std::optional<model_facts> model;
-    for (catalog_entry const& wanted : *all.wanted) {
-        catalog_entry const* const from = source_of(all.map(), wanted, source);
-        auto const axes = from ? axes_cut_anew(wanted, *from) : std::vector<std::size_t>();
-        if (axes.empty() || all.map().fused().contains(wanted.key) ||
-            (!held.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
-            continue;
-        if (!model)
-            model = facts_beside(files.source);
-        if (auto const cut = find_fused_cut(wanted, axes, *model))
-            cuts[cut->order].push_back(
-                "'" + wanted.key + "' from " +
-                counted(static_cast<std::size_t>(from->parts[cut->axis]), "part") + " into " +
-                std::to_string(wanted.parts[cut->axis]) + " along axis " +
-                std::to_string(cut->axis));
-    }
-    for (auto const& [order, of_order] : cuts)
-        all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
-                                     "the layout cuts " + of_order.front() +
-                                         detail::and_more_keys(of_order.size()) +
-                                         std::string(fused_advice(order))));
-}
-
-/// Notes tensors in parts that are taken as plain ones, unless they may be as they are.
-void note_parts_taken_whole(job& all, layout const& held, job_files const& files) {
-    std::string const text =
-        files.cut_fused
-            ? ""
-            : text_of_parts(all.map(), held, all.wanted ? &*all.wanted : nullptr, files);
-    if (!text.empty())
-        all.notes.push_back(unplaced(aoa::severity::note, "layout", {}, text));
-}
-
-/// Adds a fault of fused tensors: an error, or a note where the options allow it.
-void add_fused_fault(job& all, std::string const& fault, std::string const& allowed_by,
-                     job_files const& files) {
-    if (files.cut_fused)
-        all.notes.push_back(unplaced(aoa::severity::note, "fused", {}, fault));
-    else
-        add_error(all, errc::bad_layout, {}, fault + allowed_by);
-}
-
-/// Says what a program makes of fused tensors of the source that is not what they are made of.
-void check_fused_sources(job& all, layout const& held, job_files const& files) {
-    detail::carry_fused(all.lowered.map, held);
-    if (auto const fault = detail::find_torn_fused(all.map(), held))
-        add_fused_fault(all, *fault, "; where that is meant, --cut-fused allows it", files);
-}
-
-/// How the scales of a tensor that `--rename` renames follow it.
-std::string advice_to_rename(detail::scale_finding const& one) {
-    return one.statement.empty() ? ""
-           : one.rename.empty()  ? "; rename the scales too (--rename)"
-                                 : "; rename the scales too: --rename '" + one.rename + "'";
-}
-
-/// Reports tensors that a program parts from their scales, at the statement that makes them.
-void check_scale_sources(job& all, layout const& held, job_files const& files) {
-    auto found = detail::carry_scales(all.lowered.map, held);
-    auto const unknown =
-        detail::find_unknown_scales(all.map(), held, all.target ? &*all.target : nullptr);
-    if (unknown)
-        found.push_back(*unknown);
-    if (found.empty())
-        return;
-    aoa::statement_trace const trace(all.code());
-    for (detail::scale_finding const& one : found) {
-        bool const is_error = one.level == aoa::severity::error;
-        aoa::finding made =
-            unplaced(one.level, is_error ? name(one.code) : "left_scales", one.key, one.message);
-        auto const numbers = trace.leading_to(one.key);
-        if (!numbers.empty() && !has_renames(files)) {
-            aoa::statement const& maker = all.code().statements()[numbers.back()];
-            made.where = maker.where;
-            made.origin = maker.origin;
-        }
-        bool const is_rename =
-            has_renames(files) || (!numbers.empty() && made.where == aoa::text_span());
-        made.message += is_rename ? advice_to_rename(one) : one.statement;
-        all.lowered.findings.push_back(std::move(made));
-        if (is_error && !all.lowered.first_error)
-            all.lowered.first_error = one.code;
-    }
-}
-
-/// De-interleaves the tensors that the target has whole.
-void deinterleave_whole(job& all, layout const& held, job_files const& files) {
-    if (files.cut_fused || all.first_error())
-        return;
-    try {
-        std::string const text =
-            detail::deinterleave_whole(all.lowered.map, held, all.target ? &*all.target : nullptr);
-        if (!text.empty())
-            all.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {}, text));
-    } catch (error const& problem) {
-        add_error(all, problem.code(), {}, problem.what());
-    }
-}
-
-/// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, where these
-/// are several, or one that has the name of data parallelism; otherwise nothing.
-std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule const& rule,
-                          index_t axis) {
-    constexpr std::string_view of_data[] = {"dp", "fsdp", "ddp", "zero", "data"};
-    std::string text;
-    std::size_t count = 0;
-    bool is_data = false;
-    for (std::size_t i = 0; i < rule.placements.size(); ++i) {
-        mesh_axis const& by = rules.ranks.all_axes[i];
-        if (!rule.placements[i].cuts() || by.extent < 2 ||
-            static_cast<index_t>(rule.placements[i].axis) != axis)
-            continue;
-        text += (count++ > 0 ? " and '" : "'") + std::string(by.name()) + "' (" +
-                std::to_string(by.extent) + ")";
-        is_data = is_data || std::ranges::find(of_data, by.name()) != std::end(of_data);
-    }
-    return count > 1 || is_data ? text : std::string();
-}
-
-/// Warns of tensors that are fused for more parts than there are tensor-parallel ranks, as further
-/// mesh axes cut them.
-void warn_fused_by_axes(job& all, job_files const& files) {
-    if (all.map().fused().empty())
-        return;
-    detail::layout_file const file = read_target(files.target, files.reading.mode);
-    auto const* const rules = std::get_if<detail::layout_rules>(&file);
-    std::string first, text;
-    std::size_t count = 0;
-    for (auto const& [key, made] : all.map().fused())
-        for (std::size_t i = 0; rules && i < rules->rules.size(); ++i) {
-            if (!rules->rules[i].match.matches(key))
-                continue;
-            std::string const axes = axes_that_cut(*rules, rules->rules[i], made.axis);
-            if (!axes.empty() && made.blocks > 1 && count++ == 0) {
-                first = key;
-                text = "'" + key + "' is interleaved in " + std::to_string(made.blocks) +
-                       " parts along axis " + std::to_string(made.axis) +
-                       ", as many as mesh axes make together: " + axes;
-            }
-            break;
-        }
-    if (count > 0)
-        all.lowered.findings.push_back(unplaced(
-            aoa::severity::warning, "fused_axes", first,
-            text + detail::and_more_keys(count) +
-                "; a tensor-parallel job expects as many as it has tensor-parallel ranks: fuse "
-                "with "
-                "a layout that these alone cut, then cut what that makes with --cut-fused"));
-}
-
-/// Says where the target cuts tensors that are fused, or seem to be.
-void check_fused(job& all, layout const& held, catalog const& source, job_files const& files) {
-    check_fused_sources(all, held, files);
-    if (!files.cut_fused) {
-        note_seemingly_fused(all, held, source, files);
-        note_parts_taken_whole(all, held, files);
-        warn_fused_by_axes(all, files);
-    }
-    deinterleave_whole(all, held, files);
-    if (auto const fault = detail::find_fused_fault(all.map(), *all.target))
-        add_fused_fault(all, *fault,
-                        "; where a job gathers the parts before it uses them, as FSDP does, "
-                        "--cut-fused allows it",
-                        files);
 }
 
 /// Why a quantised tensor needs all of its scales, if its groups of input channels are mixed.
@@ -632,9 +407,7 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
     if (all.expanded.is_complete && !all.first_error())
         refuse_unmade(all, files);
     if (all.expanded.is_complete && !all.first_error()) {
-        check_fused_sources(all, source, files);
-        note_parts_taken_whole(all, source, files);
-        deinterleave_whole(all, source, files);
+        check_fused(all, source, from, files);
         check_scale_sources(all, source, files);
     }
     return all;

@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -172,7 +171,7 @@ struct taken_apart {
 };
 
 /// By output.
-using taken_apart_lists = std::map<std::string, std::vector<taken_apart>, std::less<>>;
+using taken_apart_lists = std::map<std::string, std::vector<taken_apart>>;
 
 template <>
 inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relation"};
@@ -193,8 +192,7 @@ class mapping {
 public:
     mapping() = default;
 
-    /// A mapping over all tensors of `source`: the `key_id` of a tensor is its place in the
-    /// catalog.
+    /// A mapping over all tensors of `source`; a `key_id` is a tensor's place in the catalog.
     explicit mapping(catalog const& source);
 
     detail::source_list const& sources() const { return sources_; }
@@ -277,9 +275,8 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 4};
 
-/// A digest of sources, outputs, removed keys and copies, which are what is carried out; other
-/// relations are not, so it is not that of all members. Equal mappings have equal digests on every
-/// machine.
+/// A digest of what is carried out: sources, outputs, removed keys, and relations that are
+/// compared. Equal mappings have equal digests on every machine.
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace detail
