@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -171,7 +172,7 @@ struct taken_apart {
 };
 
 /// By output.
-using taken_apart_lists = std::map<std::string, std::vector<taken_apart>>;
+using taken_apart_lists = std::map<std::string, std::vector<taken_apart>, std::less<>>;
 
 template <>
 inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relation"};
@@ -207,9 +208,7 @@ public:
     ///         another tensor
     expression source(std::string_view key, index_vector const& shape, data_type dtype);
 
-    /// Source tensor number `id` as an expression.
-    ///
-    /// \pre `id < sources().size()`
+    /// Source tensor number `id < sources().size()` as an expression.
     expression source(detail::key_id id) const;
 
     /// Defines the target tensor `key`; an earlier definition is replaced.
