@@ -185,7 +185,7 @@ program_expander::known_tensors(detail::layout_table const* target) const {
 }
 
 /// Refuses a checkpoint for `--like` that has none of the tensors that the program makes: it would
-/// be as if there were none.
+/// have no effect.
 void program_expander::check_like(aoa::program const& back) const {
     key_set made;
     for (aoa::statement const& statement : back.statements())

@@ -59,8 +59,8 @@ std::string_view fused_advice(fused_order order) {
                "cuts inside a head; give a number of parts that divides the heads";
     case fused_order::heads:
         return ": tensors of that name have rows of heads, and the layout cuts inside a head; if "
-               "each rank uses its part alone, give a number of parts that divides the heads, or "
-               "give ranks the same heads";
+               "a job does not gather it first, cut it into a number of parts that divides the "
+               "heads, or replicate it";
     default:
         return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
                "get rows of the wrong ones, and a program has to make it anew (fused_ffn, "

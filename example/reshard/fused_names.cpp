@@ -119,9 +119,9 @@ struct fused_table {
         {"kv_a_proj_with_mqa", "", either, parts, "",
          "transformers deepseek_v3: latent, then the key with positions"},
         {"fused_qkv", "", longer, unknown, "", "by the model"},
-        {"q_proj", "", longer, of_heads, heads, "transformers: view(..., heads, d)"},
-        {"k_proj", "", longer, of_heads, groups, "transformers: view(..., groups, d)"},
-        {"v_proj", "", longer, of_heads, groups, "transformers: view(..., groups, d)"},
+        {"q_proj", "", out_in, of_heads, heads, "transformers: view(..., heads, d)"},
+        {"k_proj", "", out_in, of_heads, groups, "transformers: view(..., groups, d)"},
+        {"v_proj", "", out_in, of_heads, groups, "transformers: view(..., groups, d)"},
         // state spaces and linear attention
         {"in_proj_qkvz", "qwen3_next", longer, by_head, "linear_num_key_heads",
          "transformers qwen3_next: by group"},
@@ -287,6 +287,12 @@ std::optional<index_t> model_facts::number(std::string_view names) const {
     return std::nullopt;
 }
 
+bool model_facts::is_of_others(std::string_view names) const {
+    return std::ranges::any_of(of_others, [&](auto const& entry) {
+        return ('|' + std::string(names) + '|').find('|' + entry.first + '|') != names.npos;
+    });
+}
+
 bool model_facts::has(std::string_view name, index_t number) const {
     std::pair const wanted{std::string(name), number};
     return std::ranges::count(numbers, wanted) > 0 || std::ranges::count(of_others, wanted) > 0;
@@ -316,7 +322,8 @@ std::optional<fused_cut> find_fused_cut(catalog_entry const& wanted,
         if (std::ranges::find(axes, axis) == axes.end())
             continue;
         if (name->order == fused_order::heads)
-            return cuts_heads(wanted, axis, model.number(name->heads))
+            return !model.is_of_others(name->heads) &&
+                           cuts_heads(wanted, axis, model.number(name->heads))
                        ? std::optional(fused_cut{axis, fused_order::heads})
                        : std::nullopt;
         if (name->order != fused_order::by_head)
@@ -406,9 +413,10 @@ std::string text_of_parts(mapping const& program, layout const& held, catalog co
         return {};
     std::string const& rules = files.reading.source_layout;
     return "by its name '" + *keys.begin() + "'" + detail::and_more_keys(keys.size()) +
-           " may have several tensors, such as gate and up, of which each part in the source has "
-           "rows, and it is taken whole in the order of the parts; if so, " +
-           (rules.empty() ? "take it with fused_ffn, fused_qkv_old or fused in a program"
+           " may fuse several tensors, such as gate and up. The source has it in parts, which are "
+           "joined as they are; if each part has rows of every tensor, " +
+           (rules.empty() ? "take it apart by reshard convert with fused_ffn, fused_qkv_old or "
+                            "fused in a program"
                           : "say it in its rule of " + rules + ", as \"fused\": [1, 1]");
 }
 

@@ -61,6 +61,9 @@ struct model_facts {
     /// The first number of a list of entries, `a|b`, that exists.
     std::optional<reshard::index_t> number(std::string_view names) const;
 
+    /// Whether another model has one of these entries, so that a key may be of either.
+    bool is_of_others(std::string_view names) const;
+
     /// Whether an entry, of the text model or another one, has that number.
     bool has(std::string_view name, reshard::index_t number) const;
 };

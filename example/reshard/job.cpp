@@ -137,7 +137,7 @@ void warn_head_counts(job& all, aoa::program const& program, job_files const& fi
                                      {},
                                      detail::words(given.word, " is ", *number, ", and ", entry,
                                                    " in the source's config.json is ", *known,
-                                                   "; the statement takes its own number"),
+                                                   "; the statement's number is used"),
                                      given.where,
                                      statement.origin});
                 return;

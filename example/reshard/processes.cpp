@@ -19,16 +19,11 @@ struct processes::started_mpi {
     explicit started_mpi(auto const& group) : world(group) {}
 };
 
-namespace {
-
-/// What the launchers of Open MPI, MPICH and Slurm tell the processes that they start.
 bool is_launched() {
     constexpr char const* told[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
     return std::any_of(std::begin(told), std::end(told),
                        [](char const* name) { return std::getenv(name) != nullptr; });
 }
-
-} // namespace
 
 processes::processes() {
     if (is_launched())

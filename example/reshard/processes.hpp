@@ -20,6 +20,9 @@ class mpi_group;
 
 namespace tool {
 
+/// Whether the launcher of Open MPI, MPICH or Slurm has started this process.
+bool is_launched();
+
 /// A group for the library. MPI is started only where an mpiexec started the tool, since that takes
 /// time.
 class processes {

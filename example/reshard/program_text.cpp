@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "program_text.hpp"
+#include "processes.hpp"
 #include "renames.hpp"
 #include "report.hpp"
 #include "stacked_tensors.hpp"
@@ -12,7 +13,9 @@
 #include <boost/json/parse.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -28,19 +31,17 @@ namespace {
 
 bool is_stock(std::string const& program) { return program.starts_with("@"); }
 
-/// The text of a file, or what a pipe gives, which is read once.
-std::string read_program_file(std::string const& path) {
-    static std::map<std::string, std::string> pipes;
-    std::error_code ignored;
-    if (!std::filesystem::is_fifo(path, ignored))
-        return detail::read_text_file(path);
-    auto const [known, is_new] = pipes.try_emplace(path);
-    std::string& text = known->second;
+/// All that a pipe gives.
+std::string read_pipe(std::string const& path) {
     constexpr std::size_t most = std::size_t{1} << 28, step = 1 << 16;
-    std::ifstream pipe;
-    if (is_new)
-        pipe.open(path, std::ios::binary);
-    while (pipe.is_open() && pipe) {
+    if (is_launched())
+        fail(errc::usage, path,
+             ": this is a pipe, and only one process can read it; give mpiexec a file");
+    std::string text;
+    std::ifstream pipe(path, std::ios::binary);
+    if (!pipe)
+        fail(errc::io, path, ": cannot be opened: ", std::strerror(errno));
+    while (pipe) {
         std::size_t const before = text.size();
         text.resize(before + step);
         pipe.read(text.data() + before, step);
@@ -49,7 +50,21 @@ std::string read_program_file(std::string const& path) {
             fail(errc::limit_exceeded, path, ": more than ", most,
                  " bytes come from this pipe; give a larger program as a file");
     }
+    if (pipe.bad())
+        fail(errc::io, path, ": cannot be read: ", std::strerror(errno));
     return text;
+}
+
+/// The text of a file, or what a pipe gives, which is read once.
+std::string read_program_file(std::string const& path) {
+    static std::map<std::string, std::string> pipes;
+    std::error_code ignored;
+    if (!std::filesystem::is_fifo(path, ignored))
+        return detail::read_text_file(path);
+    auto known = pipes.find(path);
+    if (known == pipes.end())
+        known = pipes.emplace(path, read_pipe(path)).first;
+    return known->second;
 }
 
 /// The parts of a text between separators.

@@ -170,6 +170,41 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_one_rank_describes_wrongly_is_an_error_on_eve
                "bad_layout: there is no such mesh");
 }
 
+BOOST_AUTO_TEST_CASE(numbers_that_a_program_joins_are_compared_over_all_ranks) {
+    // Rank 0 has a and its step, the last rank b and its step.
+    std::vector<float> weights{1, 2}, made(4, -1.F);
+    std::vector<float> steps{5, 7};
+    std::vector<float> step{-1};
+    int const last = static_cast<int>(size) - 1;
+    const_state_dict have;
+    for (std::size_t i = 0; i < 2; ++i)
+        if (rank == (i == 0 ? 0 : last)) {
+            std::string const key(1, "ab"[i]);
+            have.add({key, data_type::f32, {2}, whole({2}), {}},
+                     const_tensor_view{weights.data(), data_type::f32, {2}, {1}});
+            have.add({key + ".step", data_type::f32, {}, whole({}), {}},
+                     const_tensor_view{&steps[i], data_type::f32, {}, {}});
+        }
+    state_dict want;
+    want.add({"ab", data_type::f32, {4}, whole({4}), {}},
+             tensor_view{made.data(), data_type::f32, {4}, {1}});
+    want.add({"ab.step", data_type::f32, {}, whole({}), {}},
+             tensor_view{step.data(), data_type::f32, {}, {}});
+    aoa::expand_options known;
+    known.state_suffixes = {{".step", true}};
+    auto const program = [&](catalog const& source, catalog const* target) {
+        return aoa::lower(aoa::expand(aoa::parse("a, b -> ab, axis=0"), source, target, known).code,
+                          source, target);
+    };
+    std::string const problem =
+        agreed_error(world, [&] { redistribute(world, have, want, {.program = program}); });
+    BOOST_TEST(problem.starts_with("overlap: 'a.step' and 'b.step' are 5 and 7, but"), problem);
+    BOOST_TEST(step[0] == -1);
+    steps[1] = 5;
+    redistribute(world, have, want, {.program = program});
+    BOOST_TEST(step[0] == 5);
+}
+
 BOOST_AUTO_TEST_CASE(keys_that_the_source_lacks_keep_their_content_where_that_is_asked) {
     state_dict wanted;
     std::vector<float> mine(6, -1.F), left(3, 7.F);

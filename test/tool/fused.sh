@@ -238,7 +238,7 @@ done
 six='w -> a, b, c, d, e, f, axis=0'
 turns() { # STATEMENT...
     printf '%s\n' "$@" >turns.aoa
-    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and '[vw]' has pieces of its tensors in turns, so it would be interleaved, and nothing would say so; .* w -> gate, up, fused_ffn, axis=0 .* gate, up -> w, axis=0; where that is meant, --cut-fused" \
+    refuses 3 "'w', shape \\[12, 2\\], is interleaved in 3 parts along axis 0, and '[vw]' alternates pieces of its tensors, so it would be interleaved without a note; .* w -> gate, up, fused_ffn, axis=0 .* gate, up -> w, axis=0; where that is meant, --cut-fused" \
         convert out/three_whole out/refused --program turns.aoa
 }
 turns "$six" 'a, b, c, d, e, f -> w, axis=0'
@@ -252,7 +252,7 @@ turns 'w -> v, reshape="[6, 2, 2]"' 'v -> v, slice="[0:6, 0:1, :]"'
 turns 'w -> a, slice="[0:2, :]"' 'w -> b, slice="[2:4, :]"' 'w -> c, slice="[4:6, :]"' \
     'w -> d, slice="[6:8, :]"' 'w -> e, slice="[8:10, :]"' 'w -> f, slice="[10:12, :]"' 'a, b, c, d, e, f -> v, axis=0'
 printf '%s\n' 'w -> a, b, c, d, e, f, axis=0' 'a, b, c, d, e, f -> v, axis=0' >turns.aoa
-refuses 3 "and 'w' has pieces of its tensors in turns" convert out/renamed out/refused --program turns.aoa --reverse
+refuses 3 "and 'w' alternates pieces of its tensors" convert out/renamed out/refused --program turns.aoa --reverse
 succeeds 1 check --program turns.aoa --source out/three_whole --cut-fused
 right() { # EXPECTED SOURCE STATEMENT...
     local expected=$1 source=$2
@@ -264,6 +264,9 @@ right() { # EXPECTED SOURCE STATEMENT...
 }
 right out/plain out/three_whole "$six" 'a, c, e, b, d, f -> w, axis=0'
 right out/plain out/three_whole "$six" 'a, c, e -> gate, axis=0' 'b, d, f -> up, axis=0' 'gate, up -> w, axis=0'
+# Two copies one after the other are each in order.
+printf '%s\n' "$six" 'a, c, e, b, d, f, a, c, e, b, d, f -> v, axis=0' >copies.aoa
+succeeds 1 check --program copies.aoa --source out/three_whole
 right out/three out/three_whole 'w -> gate, up, fused_ffn, axis=0' 'gate -> a, b, c, axis=0' 'up -> d, e, f, axis=0' \
     'a, d, b, e, c, f -> w, axis=0'
 # State that is interleaved otherwise than its parameter is not taken apart as if it were like that.
@@ -272,7 +275,7 @@ python3 "$here/support/write_safetensors.py" optimizer/model.safetensors \
     "{\"gate\": $tensor, \"up\": $tensor, \"gate.exp_avg\": $tensor, \"up.exp_avg\": $tensor}"
 echo '{"mesh": [["tp", 3]], "rules": [{"match": "w", "shard": {"tp": 0}}, {"match": "**"}]}' >weights.json
 succeeds 1 convert optimizer out/other_state --program fuse.aoa --layout weights.json
-refuses 3 "'w.exp_avg', shape \\[12, 2\\], is interleaved in 1 part along axis 0, and 'gate.exp_avg' takes it apart as one of 3 parts, as its parameter 'gate' has it; first write both with a layout that cuts both alike, or neither" \
+refuses 3 "'w.exp_avg', shape \\[12, 2\\], is interleaved in 1 part along axis 0, and 'gate.exp_avg' is taken apart as its parameter 'gate', which has 3 parts; first convert with a layout that cuts both into equally many parts, or cuts neither" \
     convert out/other_state out/refused --program apart.aoa
 succeeds 1 convert optimizer out/same_state --program fuse.aoa --layout tp3.json
 right optimizer out/same_state "$(cat apart.aoa)"
@@ -284,7 +287,7 @@ for apart in "$(cat qkv_apart.aoa)" "w -> q, k, v, $grouped"; do
 done
 for other in fused_qkv_old fused_qkv; do
     echo "w -> q, k, v, $other, num_heads=12, num_kv_heads=3, axis=0" >other.aoa
-    refuses 3 "is interleaved in 3 parts along axis 0, and 'q' has pieces of its tensors in turns, .* w -> q, k, v, fused_qkv_old, num_heads=3" \
+    refuses 3 "is interleaved in 3 parts along axis 0, and 'q' alternates pieces of its tensors, .* w -> q, k, v, fused_qkv_old, num_heads=3" \
         convert out/qkv out/refused --program other.aoa
 done
 
@@ -348,17 +351,17 @@ for to in paddle_flex sharded_safetensors; do
     rm -rf out/parts out/made_whole
     succeeds 1 convert named out/parts --layout tp2.json --to "$to"
     succeeds 1 convert out/parts out/made_whole
-    says "by its name 'a.linear_fc1.weight' (and 1 more key) may have several tensors, such as gate and up, of which each part in the source has rows, and it is taken whole in the order of the parts; if so, take it with fused_ffn, fused_qkv_old or fused in a program"
+    says "by its name 'a.linear_fc1.weight' (and 1 more key) may fuse several tensors, such as gate and up. The source has it in parts, which are joined as they are; if each part has rows of every tensor, take it apart by reshard convert with fused_ffn, fused_qkv_old or fused in a program"
     rm -rf out/made_whole out/merged_parts.safetensors
     succeeds 1 merge out/parts out/merged_parts.safetensors
-    says "note: out/parts: by its name 'a.linear_fc1.weight' (and 1 more key) may have several tensors"
+    says "note: out/parts: by its name 'a.linear_fc1.weight' (and 1 more key) may fuse several tensors"
     succeeds 1 convert out/parts out/made_whole --layout tp2.json
     checks=$((checks + 1))
-    ! grep -q 'taken whole' errors || report "it is not taken whole: $(cat errors)"
+    ! grep -q 'joined as they are' errors || report "it is not taken whole: $(cat errors)"
     echo '"a.linear_fc1.weight" -> gate, up, axis=0' >halves.aoa
     rm -rf out/made_whole
     succeeds 1 convert out/parts out/made_whole --program halves.aoa --layout tp2.json
-    says "by its name 'a.linear_fc1.weight' may have several tensors"
+    says "by its name 'a.linear_fc1.weight' may fuse several tensors"
     printf '"%s.linear_fc1.weight" -> %s.g, %s.u, fused, sizes="[2, 4]", axis=0\n' a a a b b b >taken.aoa
     rm -rf out/made_whole
     succeeds 1 convert out/parts out/made_whole --program taken.aoa
@@ -380,7 +383,7 @@ for macro in fused_qkv fused_qkv_old; do
         rm -rf out/counts
     done
     echo '{"num_attention_heads": 3, "num_key_value_heads": 1}' >heads/config.json
-    warns "num_kv_heads is 3, and num_key_value_heads in the source's config.json is 1; the statement takes its own number" \
+    warns "num_kv_heads is 3, and num_key_value_heads in the source's config.json is 1; the statement's number is used" \
         convert heads out/warned --program counts.aoa
     echo '{"text_config": {"num_attention_heads": 6}}' >heads/config.json
     warns "num_heads is 3, and num_attention_heads in the source's config.json is 6" \
@@ -458,6 +461,8 @@ for name in k_proj v_proj; do
 done
 names heads l.0.k_proj.bias '[8]' 0 '{"num_attention_heads": 1}'
 names heads l.0.q_proj.weight '[8, 8]' 0 '{"hidden_size": 8, "num_attention_heads": 1, "num_key_value_heads": 1}'
+names no l.0.q_proj.weight '[8, 8]' 1 '{"hidden_size": 8, "num_attention_heads": 1, "num_key_value_heads": 1}'
+names no vision.l.0.k_proj.weight '[8, 8]' 0 '{"text_config": {"num_attention_heads": 1, "num_key_value_heads": 1}, "vision_config": {"num_attention_heads": 2}}'
 names no l.0.q_proj.weight '[8, 4]' 0 '{"hidden_size": 4, "num_attention_heads": 4, "num_key_value_heads": 1}'
 names no h.0.dense_h_to_4h.weight '[12, 4]' 0 '{"model_type": "bloom"}'
 names no l.0.in_proj_qkvz.weight '[12, 4]' 0 '{"text_config": {"model_type": "qwen3_next", "linear_num_key_heads": 2}}'

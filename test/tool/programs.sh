@@ -119,7 +119,7 @@ echo '{"mesh": [["tp", 2]], "rules": [{"match": "qk.w", "shard": {"tp": 0}}, {"m
 steps 5
 succeeds 3 convert trained as_one --program join.aoa --layout join.json
 steps 7
-apart="^trained: 'q.w.step' and 'k.w.step' are 5 and 7, and the program joins their parameters, which have one number then; add a statement that makes it of one of them, and remove the other:  'k.w.step' -> _$"
+apart="^trained: 'q.w.step' and 'k.w.step' are 5 and 7, but the program joins their parameters, and the result has one number; add a statement that takes it from one of them, and remove the other:  'k.w.step' -> _$"
 refuses 3 "$apart" convert trained out/x --program join.aoa
 refuses 3 "$apart" convert trained out/x --program join.aoa --layout join.json
 printf '%s\n' 'q.w.step -> qk.w.step' 'k.w.step -> _' >>join.aoa
@@ -233,7 +233,9 @@ printf '%s\n' '# Comments [ are' '' '# skipped. {"' >commented.json
 sed 's/"aoa_statements": \[/&  # a list/' config.json >>commented.json
 succeeds 1 convert pasted commented --program commented.json --strict-warnings
 succeeds 1 diff plain commented --data
-# A program comes from a pipe, too.
+# A program comes from a pipe, too, but not to several processes, of which one would wait for ever.
+mkfifo unread
+refuses_on 3 2 "unread: this is a pipe, and only one process can read it; give mpiexec a file$" "$tool" convert pasted out/x --program unread
 for program in plain.aoa config.json; do
     succeeds 1 convert pasted "piped $program" --program <(cat "$program") --strict-warnings
     succeeds 1 diff plain "piped $program" --data

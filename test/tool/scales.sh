@@ -161,17 +161,17 @@ refuses_some "$listed" convert in_order out/x --layout a0r2.json
 
 # Scales with all axes are read as those of equal blocks, which these are not.
 sed -i 's/-> qk.weight_scale, axis=0/-> qk.weight_scale, axis=0, reshape="[2, 1]"/' tensors.aoa
-refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': its tensors are joined along an axis along which each has one scale for all elements; join them along another axis, or dequantise" \
+refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': its tensors are joined along an axis, and each has one scale for all of that axis; join them along another axis, or dequantise" \
     convert tensors out/x --program tensors.aoa
 
 # One scale a row, of square weights: transposed, and joined along the other axis.
 model rows '{}' '{"q.weight": {"dtype": "F8_E4M3", "shape": [4, 4]}, "q.weight_scale": {"dtype": "F32", "shape": [4]},
     "k.weight": {"dtype": "F8_E4M3", "shape": [4, 4]}, "k.weight_scale": {"dtype": "F32", "shape": [4], "base": 5}}'
 echo 'q.weight^T -> q.weight' >rows.aoa
-refuses_some "^rows.aoa:1:1: bad layout: 'q.weight' cannot keep its scales 'q.weight_scale': these are \[4\], which are read as the scales of other elements of \[4, 4\]; add  q.weight_scale -> q.weight_scale, reshape=\"\[1, 4\]\"$" \
+refuses_some "^rows.aoa:1:1: bad layout: 'q.weight' cannot keep its scales 'q.weight_scale': a reader would apply \[4\] to other elements of \[4, 4\]; add  q.weight_scale -> q.weight_scale, reshape=\"\[1, 4\]\"$" \
     convert rows out/x --program rows.aoa
 sed 's/$/, scales="*.weight => *.weight_scale"/' rows.aoa >rows_follow.aoa
-refuses_some "which are read as the scales of other elements" convert rows out/x --program rows_follow.aoa
+refuses_some "a reader would apply .* to other elements" convert rows out/x --program rows_follow.aoa
 echo 'q.weight_scale -> q.weight_scale, reshape="[1, 4]"' >>rows.aoa
 succeeds 1 convert rows transposed --program rows.aoa
 refuses_some "'q.weight': rank 0 holds \[0:2, 0:4\], whose scales are \[0:1, 0:4\] of 'q.weight_scale', and of these only \[0:1, 0:2\]" \
@@ -197,7 +197,7 @@ model state '{}' '{"q.w": {"dtype": "F32", "shape": [4, 4]}, "k.w": {"dtype": "F
     "optim.state.q.w.state1": {"dtype": "U8", "shape": [4, 4]}, "optim.state.q.w.max1": {"dtype": "F32", "shape": [1]},
     "optim.state.k.w.state1": {"dtype": "U8", "shape": [4, 4]}, "optim.state.k.w.max1": {"dtype": "F32", "shape": [1]}}'
 echo 'q.w, k.w -> qk.w, axis=0' >state.aoa
-refuses_some "'optim.state.qk.w.state1' has elements of 'optim.state.[qk].w.state1', and no output has their scales 'optim.state.[qk].w.max1'; .*; if not, remove it:  optim.state.[qk].w.state1 -> _$" \
+refuses_some "'optim.state.qk.w.state1' has elements of 'optim.state.[qk].w.state1', and no output has their scales 'optim.state.[qk].w.max1'; .*; otherwise remove the state:  optim.state.[qk].w.state1 -> _$" \
     convert state out/x --program state.aoa
 echo 'q.w -> p.w' >state.aoa
 succeeds 1 convert state state_renamed --program state.aoa
@@ -205,7 +205,7 @@ succeeds 1 convert state state_renamed --program state.aoa
 # Scales by their name alone: a warning where a program or a layout may part them.
 model odd '{}' '{"q.weight": {"dtype": "U8", "shape": [4, 4]}, "q.deq_scale": {"dtype": "F32", "shape": [4]}, "q.norm": {"dtype": "F32", "shape": [4]}}'
 odd() { # PATTERN ARGUMENT...
-    local pattern="^warning: .*scales of a convention that is not known: $1, and 'q.deq_scale' may have its scales; nothing checks that these follow; name them, as in  .*scales=\"\*.weight => \*.deq_scale\""
+    local pattern="^warning: .*unknown convention of scales: $1, and 'q.deq_scale' may be its scales, which are not checked; name them, as in  .*scales=\"\*.weight => \*.deq_scale\""
     shift
     succeeds 1 convert odd out/odd "$@"
     grep -Eq -- "$pattern" errors || { report "no warning like /$pattern/: $*" && cat errors; }
@@ -220,6 +220,10 @@ succeeds 1 convert odd out/odd --rename 'q.**=p.**'
 rm -rf out/odd
 echo 'q.weight -> q.weight, scales="*.weight => *.deq_scale"' >odd.aoa
 refuses_some "'q.weight': rank 0 holds" convert odd out/x --program odd.aoa --layout kept_rows.json
+
+# A tensor without a name has no scales.
+model nameless '{}' '{"": {"dtype": "F32", "shape": [4]}, "a.weight": {"dtype": "U8", "shape": [4, 4]}}'
+succeeds 1 convert nameless out/nameless
 
 # NumPy has no such type, and a cast applies no scales: what else to write.
 refuses_some "NumPy has no data type for elements of float8_e4m3fn; write safetensors, or, if it has no scales, cast it in the program" \

@@ -266,7 +266,7 @@ fused unsaid
 gives vllm_ranks.safetensors vllm_fused unsaid
 rm -rf whole
 succeeds 1 convert vllm_fused whole --source-layout unsaid.json
-grep -q "^note: .*by its name 'l.gate_up_proj.weight' (and 1 more key) may have several tensors.* taken whole.* say it in its rule of unsaid.json" errors ||
+grep -q "^note: .*by its name 'l.gate_up_proj.weight' (and 1 more key) may fuse several tensors.* joined as they are.* say it in its rule of unsaid.json" errors ||
     report "no note of fused names: $(cat errors)"
 # The program that repairs it.
 printf '%s\n' 'l.gate_up_proj.weight -> l.gate_up_proj.weight, fused_ffn, axis=0' \

@@ -247,8 +247,7 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& one,
                              std::vector<std::uint32_t> const& operands,
                              std::vector<bound_value>& made);
 
-/// Says of what a statement makes which tensors of the source fused macros took apart for it: all
-/// of its elements of them come from there.
+/// Notes for each result of a statement which source tensors a macro took apart to make it.
 RESHARD_DECL void note_apart(lower_context& context, statement const& one,
                              std::vector<std::uint32_t> const& operands,
                              std::vector<bound_value>& made);

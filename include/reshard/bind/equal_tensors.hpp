@@ -140,15 +140,39 @@ RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key)
 RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
                                        std::string const& copy, std::string const& key);
 
+/// A number that this rank has, of those that have to be equal.
+struct held_number {
+    std::string first; ///< the key of the first of these numbers
+    std::string key;
+    std::string text;
+    std::string bits;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.first, self.key, self.text, self.bits);
+    }
+};
+
+/// Of numbers that have to be equal: the first that this rank has, and one that differs from it.
+RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors,
+                                                 mapping const& program);
+
+/// Refuses numbers of the ranks that have to be equal, and differ.
+///
+/// \throws error with errc::overlap
+RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks);
+
+/// The relations of tensors that are compared by all their elements: all but those of numbers.
+RESHARD_DECL std::vector<relation> compared_tensors(mapping const& program);
+
 /// Refuses tensors that a program takes for equal, and that differ.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::overlap, on every rank alike
 void check_copies(group auto const& world, const_state_dict const& tensors,
                   mapping const& program) {
-    for (relation const& one : program.relations()) {
-        if (!one.is_compared())
-            continue;
+    if (std::ranges::count(program.relations(), relation::kind::number, &relation::what) > 0)
+        check_numbers(gather_values(world, numbers_in(tensors, program)));
+    for (relation const& one : compared_tensors(program)) {
         auto const found = difference_between(world, tensors, one.companion, one.key);
         if (found)
             fail(errc::overlap,

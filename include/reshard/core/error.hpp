@@ -205,6 +205,11 @@ inline std::string first_and_more(std::string const& first, std::size_t count) {
     return count > 1 ? first + " and " + std::to_string(count - 1) + " more" : first;
 }
 
+/// The small letter of a capital one of ASCII; other characters stay.
+constexpr char to_lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
 /// Behind the first of `count` keys, how many more there are: ` (and 2 more keys)`, or nothing.
 inline std::string and_more_keys(std::size_t count) {
     return count > 1 ? " (and " + counted(count - 1, "more key") + ")" : "";

@@ -78,8 +78,8 @@ struct scale_finding {
 /// \param source of the program
 RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout const& source);
 
-/// A warning of quantised tensors that a program changes or renames, or that `target` cuts, and that
-/// others beside them may have the scales of, by their names alone: no convention is known.
+/// Warns of quantised tensors that a program changes or renames, or that `target` cuts, if a tensor
+/// beside them is named like scales and no known convention relates both.
 ///
 /// \param target may be null
 RESHARD_DECL std::optional<scale_finding>

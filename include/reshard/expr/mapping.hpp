@@ -163,7 +163,7 @@ struct relation {
     bool operator==(relation const&) const = default;
 };
 
-/// That a macro took a tensor of the source apart, which had others interleaved so.
+/// A source tensor that a macro took apart, and how the macro expects it to be interleaved.
 struct taken_apart {
     key_id source = 0;
     fused_tensor how;
@@ -231,8 +231,8 @@ public:
         fused_.insert_or_assign(key, std::move(how));
     }
 
-    /// Declares that all elements that the target tensor `key` has of some tensors of the source
-    /// come from macros that took these apart. Stored mappings do not have it, as above.
+    /// Declares which source tensors macros took apart to make the target tensor `key`. Stored
+    /// mappings do not have it.
     void take_apart(std::string const& key, std::vector<detail::taken_apart> how) {
         apart_.insert_or_assign(key, std::move(how));
     }

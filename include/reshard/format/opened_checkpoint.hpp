@@ -53,7 +53,7 @@ struct opened_checkpoint {
 ///         left but `options` do not take values alone
 RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options const& options);
 
-/// The warning that of values which files of several ranks have, those of one file are taken.
+/// The warning that values are taken from the file of one rank.
 inline std::string values_taken_of(std::filesystem::path const& file) {
     return file.string() + ": values that are no tensors are those of this file, not of the files "
                            "of other ranks";

@@ -230,6 +230,32 @@ BOOST_AUTO_TEST_CASE(copies_are_compared_before_anything_moves) {
     BOOST_TEST(filled == std::vector<float>(6, -1), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_joined_parameters_are_compared_before_anything_moves) {
+    std::vector<float> steps{5, 5, 5}, filled{-1};
+    std::vector<shard_descriptor> shards;
+    const_state_dict have;
+    for (std::size_t i = 0; i < 3; ++i) {
+        shards.push_back(part(std::string(1, "abc"[i]) + ".step", {}, whole({})));
+        have.add(shards[i], const_tensor_view{&steps[i], data_type::f32, {}, {}});
+    }
+    shard_descriptor const made = part("abc.step", {}, whole({}));
+    mapping program(catalog_of(layout_of({shards})));
+    program.define("abc.step", program.source(0));
+    for (std::string const other : {"b.step", "c.step"})
+        program.relate({detail::relation::kind::number, "a.step", other});
+    redistribute(solo(), have, one_tensor(made, filled), {.program = program});
+    BOOST_TEST(filled[0] == 5);
+    steps[2] = 7;
+    filled[0] = -1;
+    BOOST_CHECK_EXCEPTION(
+        redistribute(solo(), have, one_tensor(made, filled), {.program = program}), error,
+        says(errc::overlap,
+             "'a.step' and 'c.step' are 5 and 7, but the program joins their parameters, and the "
+             "result has one number; add a statement that takes it from one of them, and remove "
+             "the other:  'c.step' -> _"));
+    BOOST_TEST(filled[0] == -1);
+}
+
 BOOST_AUTO_TEST_CASE(scales_that_lie_apart_are_refused) {
     std::vector<float> w(16), s(4), half(8), scales(4);
     const_state_dict have;

@@ -128,7 +128,7 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& one,
         }
 }
 
-/// What a macro takes apart with a statement: all of the source that its operand is made of.
+/// The source tensors that a macro takes apart with a statement: all that its operand is made of.
 inline std::vector<taken_apart> apart_by(lower_context& context, statement const& one,
                                          std::vector<std::uint32_t> const& operands) {
     std::vector<taken_apart> all;
@@ -138,7 +138,7 @@ inline std::vector<taken_apart> apart_by(lower_context& context, statement const
     return all;
 }
 
-/// What macros took apart for operands: of each tensor of the source all that the operands have.
+/// The source tensors of which macros took apart all that the operands have.
 inline std::vector<taken_apart> apart_in(lower_context& context,
                                          std::vector<std::uint32_t> const& operands) {
     std::vector<taken_apart> all;

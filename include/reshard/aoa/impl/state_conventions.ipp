@@ -194,7 +194,9 @@ public:
             auto readings = optimizer_readings(one.entry->key);
             if (readings.empty())
                 readings = bare_readings(one.entry->key);
-            std::ranges::any_of(readings, [&](auto const& each) { return look_at(one, each); });
+            for (state_reading const& each : readings)
+                if (look_at(one, each))
+                    break;
         }
         for (auto const& [where, kind] : kinds_)
             add(all, where, kind);

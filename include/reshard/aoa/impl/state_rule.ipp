@@ -192,7 +192,7 @@ RESHARD_DECL void relate_numbers(lower_context& context, bound_value const& para
         if (entry.dtype != first->dtype || entry.shape != first->shape)
             fail(entry.dtype != first->dtype ? errc::dtype_mismatch : errc::shape_mismatch, "'",
                  entry.key, "' is ", entry.dtype, ' ', entry.shape, ", and '", first->key,
-                 "', of a parameter that is joined with its, is ", first->dtype, ' ', first->shape);
+                 "', whose parameter is joined with it, is ", first->dtype, ' ', first->shape);
         context.result.map.relate({relation::kind::number, first->key, entry.key});
     });
 }

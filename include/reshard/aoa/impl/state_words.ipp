@@ -112,7 +112,7 @@ inline bool is_state_name(std::string_view name) {
     return may_be && std::ranges::find(state_names, name) != std::end(state_names);
 }
 
-/// Where the segment ends that a place of a key is in. Each key is asked for.
+/// The end of the segment at an index. A plain loop: it runs for every key.
 inline std::size_t next_separator(std::string_view key, std::size_t place) {
     while (place < key.size() && key[place] != '.' && key[place] != '/')
         ++place;
@@ -151,14 +151,11 @@ inline bool is_optimizer(std::string_view segment) {
     return false;
 }
 
-inline constexpr char to_lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
 /// Whether a segment is the class of an optimizer: `AdamW`, `lion`.
 inline bool is_optimizer_class(std::string_view segment) {
     constexpr auto is_before = [](std::string_view a, std::string_view b) {
-        return std::ranges::lexicographical_compare(a, b, {}, to_lower, to_lower);
+        return std::ranges::lexicographical_compare(a, b, {}, reshard::detail::to_lower,
+                                                    reshard::detail::to_lower);
     };
     return std::ranges::binary_search(optimizer_classes, segment, is_before);
 }

@@ -14,6 +14,10 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace reshard::detail {
@@ -217,13 +221,70 @@ RESHARD_DECL std::string copies_differ(relation const& copied, index_vector cons
                                        std::string const& copy, std::string const& key) {
     if (copied.what == relation::kind::number)
         return words("'", copied.key, "' and '", copied.companion, "' are ", key, " and ", copy,
-                     ", and the program joins their parameters, which have one number then; add a "
-                     "statement that makes it of one of them, and remove the other:  '",
+                     ", but the program joins their parameters, and the result has one number; "
+                     "add a statement that takes it from one of them, and remove the other:  '",
                      copied.companion, "' -> _");
     return words("'", copied.companion, "' is said to be a copy of '", copied.key,
                  "', but differs from it: element ", index, " is ", copy, " and ", key,
                  "; make them equal, or take '", copied.key,
                  "' without comparing (option take_first)");
+}
+
+/// Keys of the sources of a program that are not one element.
+inline std::unordered_set<std::string_view> keys_of_several(mapping const& program) {
+    std::unordered_set<std::string_view> keys;
+    for (mapping_source const& one : program.sources())
+        if (element_count(one.shape) != 1)
+            keys.insert(one.key);
+    return keys;
+}
+
+RESHARD_DECL std::vector<relation> compared_tensors(mapping const& program) {
+    std::optional<std::unordered_set<std::string_view>> several;
+    std::vector<relation> compared;
+    for (relation const& one : program.relations()) {
+        if (one.what == relation::kind::number && !several)
+            several = keys_of_several(program);
+        if (one.is_compared() && (one.what != relation::kind::number || several->contains(one.key)))
+            compared.push_back(one);
+    }
+    return compared;
+}
+
+RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors,
+                                                 mapping const& program) {
+    std::unordered_map<std::string_view, const_tensor_view const*> held;
+    for (auto const& [shard, tensor] : tensors)
+        if (element_count(shard.global_shape) == 1 && element_count(tensor.shape) == 1)
+            held.try_emplace(shard.key, &tensor);
+    std::unordered_map<std::string_view, std::size_t> firsts; // places in `numbers`
+    std::vector<held_number> numbers;
+    for (relation const& one : program.relations())
+        for (std::string const* const key : {&one.key, &one.companion}) {
+            auto const found = held.find(*key);
+            if (one.what != relation::kind::number || found == held.end())
+                continue;
+            held_number mine{one.key, *key, element_text(*found->second, 0),
+                             element_bits_text(*found->second, 0)};
+            auto const [first, is_new] = firsts.try_emplace(one.key, numbers.size());
+            bool const differs = !is_new && numbers[first->second].bits != mine.bits;
+            if (is_new || differs)
+                numbers.push_back(std::move(mine));
+            if (differs)
+                return numbers;
+        }
+    return numbers;
+}
+
+RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks) {
+    std::unordered_map<std::string_view, held_number const*> firsts;
+    for (std::vector<held_number> const& of_rank : of_ranks)
+        for (held_number const& one : of_rank) {
+            held_number const& first = *firsts.try_emplace(one.first, &one).first->second;
+            if (first.key != one.key && first.bits != one.bits)
+                fail(errc::overlap, copies_differ({relation::kind::number, first.key, one.key}, {},
+                                                  one.text, first.text));
+        }
 }
 
 } // namespace reshard::detail

@@ -195,9 +195,9 @@ private:
                               std::string const& tensor, std::string const& scales) {
         auto const own = with_ending(made, rule.tensor, rule.scales);
         if (rule.tensor.starts_with(".state")) // no statement makes it: it follows a parameter
-            return words("; 8-bit state follows under another name alone: add  ", scales, " -> ",
-                         own.value_or("_"), "  if '", made,
-                         "' is all of it; if not, remove it:  ", tensor, " -> _");
+            return words("; 8-bit state cannot be joined or split: if '", made,
+                         "' is only renamed, add  ", scales, " -> ", own.value_or("_"),
+                         "  ; otherwise remove the state:  ", tensor, " -> _");
         return words("; write  scales=\"", names_as_pattern(tensor, scales),
                      "\"  in the statement that makes '", made, "', unless it is a macro, or make ",
                      own ? "'" + *own + "'" : std::string("its scales"), " in another statement");
@@ -275,8 +275,7 @@ private:
                                           mapping_output const& scales, block_form const& form) {
         index_vector const shape(output.value.shape), extents(scales.value.shape);
         index_vector const clear = scales_of_all_axes(form, shape);
-        fail(errc::bad_layout, "these are ", extents,
-             ", which are read as the scales of other elements of ", shape,
+        fail(errc::bad_layout, "a reader would apply ", extents, " to other elements of ", shape,
              clear == extents
                  ? std::string("; say the extents of a block in quantization_config of config.json "
                                "beside the source")

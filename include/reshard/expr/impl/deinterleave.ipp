@@ -275,12 +275,16 @@ inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, st
         return b.target.offset[axis] >= a.target.end(axis) &&
                overlap_beside(a.target, b.target, axis);
     };
+    auto const is_repeated = [&](std::size_t n) { // as of copies one after the other
+        return std::ranges::count(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(n),
+                                  pieces[n].source, &member_piece::source) > 0;
+    };
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         member_piece const& first = pieces[i];
         std::vector<member_piece const*> others; // between the first piece and the next one
         for (std::size_t n = i + 1; n < pieces.size(); ++n) {
             member_piece const& next = pieces[n];
-            if (!is_behind(first, next))
+            if (!is_behind(first, next) || is_repeated(n))
                 continue;
             if (next.member != first.member)
                 others.push_back(&next);

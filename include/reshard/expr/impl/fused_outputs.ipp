@@ -188,7 +188,8 @@ public:
                 if (has_parts(sources_[id].shape, found->second))
                     made_[id] = &found->second;
         for (relation const& one : program.relations())
-            if (apart_.contains(one.key) && !apart_.contains(one.companion))
+            if ((one.what == relation::kind::state || one.what == relation::kind::scale) &&
+                apart_.contains(one.key) && !apart_.contains(one.companion))
                 followed_.emplace(one.companion, one.key);
     }
 
@@ -230,10 +231,11 @@ public:
             auto const blocks = [](taken_apart const& one) { return one.how.blocks; };
             if (std::ranges::find(all, known->blocks, blocks) == all.end())
                 return fused_text_of(sources_.key(id), sources_[id].shape, *known) + ", and '" +
-                       output.key + "' takes it apart as one of " +
-                       counted(blocks(all.front()), "part") + ", as its parameter '" +
-                       std::string(followed->second) +
-                       "' has it; first write both with a layout that cuts both alike, or neither";
+                       output.key + "' is taken apart as its parameter '" +
+                       std::string(followed->second) + "', which has " +
+                       counted(blocks(all.front()), "part") +
+                       "; first convert with a layout that cuts both into equally many parts, or "
+                       "cuts neither";
         }
         return std::nullopt;
     }
@@ -362,9 +364,10 @@ inline std::string taken_fault(mapping const& program, fused_sources const& know
     std::string const text = fused_text_of(key, from.shape, *one.made) + ", and '" + output + "' ";
     if (one.is_even())
         return text +
-               (one.crosses ? "reshapes it, so its tensors can no longer be identified"
-                            : "has pieces of its tensors in turns, so it would be interleaved, and "
-                              "nothing would say so") +
+               (one.crosses
+                    ? "reshapes it, so its tensors can no longer be identified"
+                    : "alternates pieces of its tensors, so it would be interleaved without a "
+                      "note") +
                remedy(key, *one.made, true);
     return text + "takes " + taken_text(one.elements) +
            (one.made->macro.empty() ? "; take it apart part by part"

@@ -68,7 +68,7 @@ inline index_vector scales_of_all_axes(block_form form, index_vector const& shap
 
 /// How scales that a tensor has in one form are read in another one.
 enum class scales_read : std::uint8_t {
-    right,        ///< also if they belong to all elements there
+    right,        ///< or each is applied to all elements of its axis
     other_blocks, ///< of the same axes
     other_axes,
 };

@@ -122,8 +122,8 @@ public:
             return scales_and_form(output.value, first.form, first.dtype, in_blocks);
         } catch (error const&) {
             fail(errc::overlap,
-                 "its tensors are joined along an axis along which each has one scale for all "
-                 "elements; join them along another axis, or dequantise the model before");
+                 "its tensors are joined along an axis, and each has one scale for all of that "
+                 "axis; join them along another axis, or dequantise the model before");
         }
     }
 

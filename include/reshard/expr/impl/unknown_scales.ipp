@@ -22,8 +22,7 @@ namespace reshard::detail {
 /// Whether a name says that a tensor has scales or zero points.
 inline bool is_called_scales(std::string_view name) {
     std::string lower(name);
-    for (char& letter : lower)
-        letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    std::ranges::transform(lower, lower.begin(), to_lower);
     return std::ranges::any_of(
         std::initializer_list<std::string_view>{"scale", "scaling", "amax", "absmax", "zero"},
         [&](std::string_view word) { return lower.find(word) != lower.npos; });
@@ -49,6 +48,8 @@ public:
                 quantised_.emplace(key, i);
                 by_module_[module_of(key)].push_back(key);
             }
+        for (auto& [module, keys] : by_module_)
+            std::ranges::sort(keys);
         if (quantised_.empty())
             return;
         for (relation const& one : program.relations())
@@ -73,7 +74,7 @@ public:
                         break;
                     }
         if (count > 1)
-            found->message += words(" (and ", counted(count - 1, "more key"), ')');
+            found->message += and_more_keys(count);
         return found;
     }
 
@@ -84,8 +85,8 @@ private:
 
     /// The quantised tensor to which a key that is called scales belongs; empty if there is none.
     std::string_view owner_of(std::string_view key) const {
-        for (std::size_t size = key.size() - 1; size > 0; --size)
-            if (auto const found = quantised_.find(key.substr(0, size));
+        for (std::size_t size = key.size(); size > 1;)
+            if (auto const found = quantised_.find(key.substr(0, --size));
                 found != quantised_.end() && is_called_scales(key.substr(size)))
                 return found->first;
         std::string_view const module = module_of(key);
@@ -93,9 +94,14 @@ private:
         if (module.empty() || beside == by_module_.end() ||
             !is_called_scales(key.substr(module.size())))
             return {};
-        return *std::ranges::max_element(beside->second, {}, [&](std::string_view one) {
+        auto const alike = [&](std::string_view one) { // a key like this one is next to it
             return std::ranges::mismatch(one, key).in1 - one.begin();
-        });
+        };
+        std::vector<std::string_view> const& keys = beside->second;
+        auto const next = std::ranges::lower_bound(keys, key);
+        if (next == keys.begin())
+            return *next;
+        return next != keys.end() && alike(*next) > alike(next[-1]) ? *next : next[-1];
     }
 
     void find_pairs() {
@@ -111,7 +117,8 @@ private:
                 pairs_.emplace(owner, tensor.key);
     }
 
-    /// What an output is that may need other scales than its source tensor; empty if nothing is.
+    /// Says how an output differs from its source tensor, so that it may need other scales; empty if
+    /// it does not differ.
     std::string what_is_wrong(mapping_output const& output, key_id id) const {
         std::string const from(program_.sources().key(id));
         auto const scales = pairs_.find(from);
@@ -135,10 +142,9 @@ private:
         std::string const from(program_.sources().key(id));
         std::string const scales(pairs_.at(from));
         return {severity::warning, errc::bad_layout, output.key,
-                words("scales of a convention that is not known: ", text, ", and '", scales,
-                      "' may have its scales; nothing checks that these follow; name them, as in  ",
-                      output.key, " -> ", output.key, ", scales=\"", names_as_pattern(from, scales),
-                      "\"")};
+                words("unknown convention of scales: ", text, ", and '", scales,
+                      "' may be its scales, which are not checked; name them, as in  ", output.key,
+                      " -> ", output.key, ", scales=\"", names_as_pattern(from, scales), "\"")};
     }
 
     mapping const& program_;

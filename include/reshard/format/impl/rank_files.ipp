@@ -206,6 +206,7 @@ private:
     /// Replaces the first rank's facts by those about whole tensors.
     void place_all(checkpoint_metadata& opened) const {
         rank_placer const placer(rules_, opened);
+        rows_by_module const cut_rows = rows_of_cut_tensors();
         key_kinds unruled, unclear;
         std::vector<catalog_entry> entries;
         for (checkpoint_tensor const& tensor : opened.tensors)
@@ -223,7 +224,8 @@ private:
             tensor = placer.placed(local, *row++);
             check_replicas(*store(), opened, tensor, advice_for(tensor.key));
             if (has_unsaid_copies(local))
-                (may_be_parts(opened, local.front().local) ? unclear : unruled).add(tensor.key);
+                (may_be_parts(opened, local.front().local, cut_rows) ? unclear : unruled)
+                    .add(tensor.key);
         }
         refuse_unclear(unclear);
         warn_of_unruled(opened, unruled);
@@ -236,23 +238,44 @@ private:
                !rules_.rule_of(first.key);
     }
 
+    /// By the text before the last dot of keys: numbers of rows.
+    using rows_by_module = std::map<std::string, std::set<index_t>, std::less<>>;
+
+    static std::string_view module_of(std::string_view key) {
+        return key.substr(0, key.rfind('.') + 1);
+    }
+
+    /// The rows that a rank has of tensors that rules cut along axis 0.
+    rows_by_module rows_of_cut_tensors() const {
+        rows_by_module rows;
+        for (auto const& [key, tensors] : tensors_) {
+            auto const* const rule = rules_.rule_of(key);
+            index_vector const& shape = tensors.front().local.shape;
+            if (rule && !shape.empty() &&
+                std::ranges::any_of(rule->placements, [](placement const& one) {
+                    return one.cuts() && one.axis == 0;
+                }))
+                rows[std::string(module_of(key))].insert(shape[0]);
+        }
+        return rows;
+    }
+
     /// Whether equal tensors of ranks may be parts of a larger one: their slices are equal, or they
     /// have as many rows as the parts of a tensor beside them (`a.bias` beside `a.weight`).
-    bool may_be_parts(checkpoint_metadata const& opened, checkpoint_tensor const& local) const {
-        std::string const beside = local.key.substr(0, local.key.rfind('.') + 1);
-        for (auto next = tensors_.lower_bound(beside);
-             !beside.empty() && next != tensors_.end() && next->first.starts_with(beside); ++next) {
-            auto const* const rule = rules_.rule_of(next->first);
-            checkpoint_tensor const& other = next->second.front().local;
-            bool const is_beside = next->first.find('.', beside.size()) == std::string::npos;
-            bool const is_cut = is_beside && rule &&
-                                std::ranges::any_of(rule->placements, [](placement const& one) {
-                                    return one.cuts() && one.axis == 0;
-                                });
-            if (is_cut && !other.shape.empty() && other.shape[0] == local.shape[0])
-                return true;
-        }
-        return has_equal_slices(*store(), opened, local);
+    bool may_be_parts(checkpoint_metadata const& opened, checkpoint_tensor const& local,
+                      rows_by_module const& cut_rows) const {
+        std::string_view const module = module_of(local.key);
+        auto const rows = cut_rows.find(module);
+        if (!module.empty() && rows != cut_rows.end() && rows->second.contains(local.shape[0]))
+            return true;
+        return !is_number_of_optimizer(local.key) && has_equal_slices(*store(), opened, local);
+    }
+
+    /// Whether a key is state that is one number for each parameter.
+    static bool is_number_of_optimizer(std::string_view key) {
+        return std::ranges::any_of(model::paddle_states(), [&](model::state_kind const& kind) {
+            return kind.scalar_shape && key.ends_with(kind.suffix);
+        });
     }
 
     void refuse_unclear(key_kinds const& keys) const {

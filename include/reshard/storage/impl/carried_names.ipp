@@ -63,7 +63,7 @@ public:
 
     bool makes(std::string const& key) const { return program_.find(key) != nullptr; }
 
-    /// The shape of an output that has not that of its source; nothing for any other.
+    /// The shape of an output, if it differs from its source's.
     std::optional<index_vector> new_shape(std::string_view source, std::string const& key) const {
         index_vector const shape = program_.find(key)->value.shape;
         bool const is_same = program_.sources()[ids_.find(source)->second].shape == shape;
