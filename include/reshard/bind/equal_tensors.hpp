@@ -162,7 +162,7 @@ RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors
 RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks);
 
 /// The relations of tensors that are compared by all their elements: all but those of numbers.
-RESHARD_DECL std::vector<relation> compared_tensors(mapping const& program);
+RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program);
 
 /// Refuses tensors that a program takes for equal, and that differ.
 ///
@@ -172,7 +172,7 @@ void check_copies(group auto const& world, const_state_dict const& tensors,
                   mapping const& program) {
     if (std::ranges::count(program.relations(), relation::kind::number, &relation::what) > 0)
         check_numbers(gather_values(world, numbers_in(tensors, program)));
-    for (relation const& one : compared_tensors(program)) {
+    for (relation const& one : tensors_to_compare(program)) {
         auto const found = difference_between(world, tensors, one.companion, one.key);
         if (found)
             fail(errc::overlap,

@@ -239,7 +239,7 @@ inline std::unordered_set<std::string_view> keys_of_several(mapping const& progr
     return keys;
 }
 
-RESHARD_DECL std::vector<relation> compared_tensors(mapping const& program) {
+RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program) {
     std::optional<std::unordered_set<std::string_view>> several;
     std::vector<relation> compared;
     for (relation const& one : program.relations()) {

@@ -11,6 +11,7 @@
 #include <reshard/format/impl/rank_placement.ipp>
 #include <reshard/format/layout_file.hpp>
 #include <reshard/layout/catalog.hpp>
+#include <reshard/model/optimizer_state.hpp>
 
 #include <algorithm>
 #include <cstddef>
