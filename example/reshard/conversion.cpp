@@ -15,7 +15,12 @@
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/file_pieces.hpp>
 
+#include <boost/algorithm/string/join.hpp>
+
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace tool {
 
@@ -179,11 +184,17 @@ void note_fused_lost(job const& all, std::string const& format) {
 void note_aliases(std::map<std::string, std::string> const& aliases) {
     if (aliases.empty())
         return;
-    auto const& [alias, key] = *aliases.begin();
-    std::string const others =
-        aliases.size() > 1 ? " (and " + counted(aliases.size() - 1, "more name") + ")" : "";
-    note("'" + alias + "' is not written a second time, for it is another name of '" + key + "'" +
-         others + ": other programs have to tie them (tie_word_embeddings in config.json)");
+    std::map<std::string, std::vector<std::string>> names_of;
+    for (auto const& [alias, key] : aliases)
+        names_of[key].push_back("'" + alias + "'");
+    std::string text;
+    for (auto const& [key, names] : names_of)
+        text +=
+            (text.empty() ? "" : "; ") + boost::algorithm::join(names, ", ") +
+            (names.size() == 1 ? " is not written a second time, for it is another name of '"
+                               : " are not written a second time, for they are other names of '") +
+            key + "'";
+    note(text + ": other programs have to tie them (tie_word_embeddings in config.json)");
 }
 
 json::object json_of(std::map<std::string, std::string> const& aliases) {

@@ -83,19 +83,40 @@ void check_shard_size(convert_command const& options, std::string const& format)
              "--layout) and unified_checkpoint are");
 }
 
+/// Whether a tensor has another data type than what it is made of.
+bool has_casts(mapping const& map) {
+    for (auto const& [key, value, added] : map.outputs())
+        for (std::size_t i = 0; i < value.pieces.size(); ++i)
+            if (auto const from = value.pieces.source(i);
+                from != detail::zero_source && map.sources()[from].dtype != value.dtype)
+                return true;
+    return false;
+}
+
+/// Says that a configuration has the data type from before a cast.
+void note_old_type(convert_report const& report) {
+    if (std::ranges::count(report.carried, "config.json") > 0)
+        note("config.json was copied as it is, with the data type (dtype, torch_dtype) from before "
+             "--cast");
+}
+
+/// Refuses options that the written format does not have.
+void check_options(convert_command const& options, std::string const& format) {
+    check_name(options.target, format);
+    check_shard_size(options, format);
+    check_replicas(options.replicas || options.per_rank, format);
+    check_shared(options.share_copies, format);
+    if (options.verify && detail::is_other_format(format))
+        fail(errc::usage, "--verify compares digests, which ", format,
+             " does not have; compare by reshard diff --data");
+}
+
 convert_report run_convert(processes const& world, convert_command const& options,
                            checkpoint const& source, std::size_t& warnings) {
     job all;
     std::string const format = format_to_write(options.to, options.target);
-    bool const is_of_others = detail::is_other_format(format);
     agree_on(world, [&] {
-        check_name(options.target, format);
-        check_shard_size(options, format);
-        check_replicas(options.replicas || options.per_rank, format);
-        check_shared(options.share_copies, format);
-        if (options.verify && is_of_others)
-            fail(errc::usage, "--verify compares digests, which ", format,
-                 " does not have; compare by reshard diff --data");
+        check_options(options, format);
         job_files files = options.files;
         if (!options.no_objects)
             files.objects = object_keys(source.metadata());
@@ -130,10 +151,13 @@ convert_report run_convert(processes const& world, convert_command const& option
                               .object_names = all.written.object_names,
                               .cut_fused = options.files.cut_fused,
                               .share_copies = options.share_copies};
-    return with_files(options.files, [&] {
+    convert_report report = with_files(options.files, [&] {
         return world.mpi() ? convert(*world.mpi(), source, options.target, how)
                            : convert(solo(), source, options.target, how);
     });
+    if (world.rank() == 0 && !options.files.casts.empty() && has_casts(all.map()))
+        note_old_type(report);
+    return report;
 }
 
 /// Compares what was written, as it can be read now, with its digests.
@@ -172,10 +196,6 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     });
     if (options.verify)
         read_again(world, options);
-    if (world.rank() == 0 && !options.files.casts.empty() &&
-        std::ranges::count(report.carried, "config.json") > 0)
-        note("config.json was copied as it is, with the data type (dtype, torch_dtype) from before "
-             "--cast");
     if (world.rank() == 0 && std::ranges::count(report.carried, "adapter_config.json") > 0)
         note("adapter_config.json was copied; PEFT looks for the tensors beside it in "
              "adapter_model.safetensors, which reshard merge writes");

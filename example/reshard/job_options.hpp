@@ -176,7 +176,7 @@ inline std::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& fil
     return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
                              "A cast that rounds is reversed to the cast back"),
             command.add_flag("--allow-removed", files.reversing.allow_removed,
-                             "What the program removes comes back as zeros"),
+                             "What the program removes or replaces comes back as zeros"),
             command.add_flag("--take-first", files.reversing.take_first,
                              "Of a tensor that the program makes under several names the first is "
                              "taken, and the others are not compared with it")};

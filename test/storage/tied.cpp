@@ -438,10 +438,13 @@ BOOST_AUTO_TEST_CASE(a_conversion_keeps_the_alias_and_writes_the_bytes_once) {
     tied_model source;
     save(world(), source.tensors(), directory / "saved", {.aliases = tied});
     auto const saved = open_checkpoint(world(), directory / "saved");
-    convert_report const report = convert(world(), saved, directory / "whole");
+    convert_report const report =
+        convert(world(), saved, directory / "whole", {.share_copies = true});
     BOOST_TEST(report.bytes == rows * columns * 4);
     BOOST_TEST(report.keys == 1);
     check_tied(directory / "whole");
+    // Readers of a Hugging Face directory know nothing of names without tensors.
+    BOOST_TEST(convert(world(), saved, directory / "apart").keys == 2);
     convert(world(), saved, directory / "sharded", {.wanted = saved.files_layout()});
     check_tied(directory / "sharded");
     meet();

@@ -138,6 +138,52 @@ succeeds 1 convert shared apart --layout pp2.json
 has apart/shard-00001-model-00001-of-00001.safetensors $embed
 has apart/shard-00002-model-00001-of-00001.safetensors lm_head.weight
 
+# Of names that a .pt has of one tensor, tie_word_embeddings ties the output layer of the model and its embedding, which
+# has the tensor; the others are tensors for readers that know no other names.
+while read -r directory flag key aliases; do
+    mkdir "$directory"
+    python3 - "$directory" "$key" "$aliases" <<'PYTHON'
+import json, struct, sys
+
+directory, key, aliases = sys.argv[1:]
+header = json.dumps({"__metadata__": {alias: key for alias in aliases.split()},
+                     key: {"dtype": "F32", "shape": [6, 2], "data_offsets": [0, 48]}}).encode()
+with open(directory + "/model.safetensors", "wb") as file:
+    file.write(struct.pack("<Q", len(header)) + header + bytes(range(48)))
+PYTHON
+    [ "$flag" = none ] || echo "{\"tie_word_embeddings\":$flag}" >"$directory/config.json"
+done <<END
+mtp true lm_head.weight $embed model.layers.61.embed_tokens.weight model.layers.61.shared_head.head.weight
+t5 true encoder.embed_tokens.weight shared.weight decoder.embed_tokens.weight lm_head.weight draft.embed_tokens.weight
+norms true model.norm.weight model.norm2.weight
+bare none $embed lm_head.weight
+END
+while read -r directory aliases; do
+    succeeds 3 convert "$directory" "new_$directory" --json
+    expects output "d['aliases']" "$aliases"
+    succeeds 1 diff --data "$directory" "new_$directory"
+done <<END
+mtp {'lm_head.weight': '$embed'}
+t5 {'decoder.embed_tokens.weight': 'shared.weight', 'encoder.embed_tokens.weight': 'shared.weight', 'lm_head.weight': 'shared.weight'}
+norms {}
+bare {}
+END
+has new_mtp/model.safetensors $embed
+has new_mtp/model.safetensors model.layers.61.shared_head.head.weight
+config new_mtp '{"tie_word_embeddings":true}'
+succeeds 1 convert t5 new_t5 --force
+says "^note: 'decoder.embed_tokens.weight', 'encoder.embed_tokens.weight', 'lm_head.weight' are not written a second time, for they are other names of 'shared.weight': other"
+succeeds 1 convert bare shared_bare --share-copies --json
+expects output "d['aliases']" "{'lm_head.weight': '$embed'}"
+
+# The data type in config.json is that from before a cast, if there is one.
+for cast in keep float32; do
+    succeeds 1 convert hf cast --cast "**=$cast" --force
+    says_nothing_of "before --cast"
+done
+succeeds 1 convert hf cast --cast '**=keep' --cast 'model.norm.**=bfloat16' --force
+says "^note: config.json was copied as it is, with the data type .* from before --cast$"
+
 # A name that is gone is said, and how to keep it.
 echo "$tied" >hf/config.json
 succeeds 1 convert hf renamed --program rename.aoa

@@ -144,6 +144,19 @@ differs "^'seed': 0x400000000000000000 in large.pt, -0x400000000000000000 in bel
 succeeds 1 diff "$formats/gguf/types.gguf" "$formats/gguf/types.gguf"
 grep -q "note: not compared, .* (values of gguf are only listed)" errors || report "nothing is said of a header of GGUF"
 
+for step in 1 2; do
+    python3 - $step <<'PYTHON'
+import pickle, sys, zipfile
+
+with zipfile.ZipFile(f"opaque{sys.argv[1]}.pt", "w") as archive:
+    archive.writestr("x/data.pkl", pickle.dumps({"lr": 1, "error": [ValueError, KeyError][int(sys.argv[1]) - 1]}, 2))
+PYTHON
+done
+differs "^not known to be equal$" opaque1.pt opaque2.pt
+grep -q "^not compared, since they cannot be read: 'error'$" output || report "a value that is not compared is not named"
+on 3 "$tool" diff opaque1.pt opaque2.pt --json >output 2>errors
+expects output "d['equal'], d['not_compared'], d['objects']['unread']" "(False, ['error'], ['error'])"
+
 # Values that are carried are what they were; a format that has none is no difference.
 succeeds 1 convert "$formats/torch/torch-2.15/nested.pt" carried --to torch_dcp
 succeeds 1 diff "$formats/torch/torch-2.15/nested.pt" carried

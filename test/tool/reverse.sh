@@ -158,6 +158,21 @@ for removed in 'l.*.h' l.0.h 'l.$L.h'; do
     succeeds 1 inspect "zeros $removed" --json
     expects output "d['tensors']['l.0.h']['dtype'], d['tensors']['l.0.h']['shape']" "('F16', [3, 2])"
 done
+# What a program replaces is lost, too.
+file old_head.safetensors '{"embed": {"dtype": "F32", "shape": [2, 2], "base": 1}, "head": {"dtype": "F32", "shape": [2, 2], "base": 5},
+    "n": {"dtype": "F32", "shape": [2]}}'
+for replacing in 'embed -> head' 'embed -> head\nembed -> embed' 'embed -> t\nt -> head' 'embed -> head\nhead -> head, dtype="float64"' '_ -> head'; do
+    printf '%b\n' "$replacing" >replace.aoa
+    succeeds 1 convert old_head.safetensors replaced --program replace.aoa --force
+    lost="^replace.aoa:[12]:1: not invertible: 'head' cannot be recovered: nothing reads it, .*makes \\(--allow-removed\\)"
+    refuses 3 "$lost" reverse --program replace.aoa --source old_head.safetensors
+    refuses 3 "$lost" convert replaced out/x --program replace.aoa --reverse --like old_head.safetensors
+    succeeds 1 convert replaced given_back --program replace.aoa --reverse --like old_head.safetensors --allow-removed --force
+    succeeds 1 inspect given_back --json
+    expects output "[(k, t['dtype'], t['shape']) for k, t in sorted(d['tensors'].items())]" \
+        "[('embed', 'F32', [2, 2]), ('head', 'F32', [2, 2]), ('n', 'F32', [2])]"
+done
+
 echo '{"ranks": 1, "tensors": {"p": {"dtype": "F32", "shape": [2], "shards": [{"rank": 0, "offset": [0], "shape": [2]}]}}}' >only_p.json
 succeeds 1 convert made.safetensors only_p --program rm.aoa --reverse --layout only_p.json
 grep -q removed errors && report "a target without a tensor does not ask for it"

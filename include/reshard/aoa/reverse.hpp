@@ -23,9 +23,10 @@ namespace reshard::aoa {
 struct reverse_options {
     lower_options lowering = {}; ///< of the program as it stands, and of the reversed one
     bool allow_rounding = false; ///< a cast that rounds is reversed to the cast back
-    bool allow_removed = false;  ///< what is removed comes back without its content: `_ -> key`
-    bool allow_copies = true;    ///< of several copies the first is taken back
-    bool take_first = false;     ///< without comparing it with the others where the program runs
+    /// What is removed or replaced comes back without its content: `_ -> key`.
+    bool allow_removed = false;
+    bool allow_copies = true; ///< of several copies the first is taken back
+    bool take_first = false;  ///< without comparing it with the others where the program runs
 };
 
 /// A program in the other direction, and what there is to say of it.

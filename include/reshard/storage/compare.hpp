@@ -141,7 +141,8 @@ struct comparison {
     std::optional<detail::tensor_difference> first;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
-    /// Keys of both of which one or both checkpoints cannot read the tensor, sorted.
+    /// Keys of both of which one or both checkpoints cannot read the tensor, or the other value if
+    /// their formats let such be read.
     std::vector<std::string> not_compared;
     /// How many tensors are equal by the digests that were saved with them; they were not read.
     index_t by_digests = 0;
@@ -283,6 +284,9 @@ comparison compare(group auto const& world, checkpoint const& a, checkpoint cons
         first = own.read(common.size());
         result.objects = detail::compare_objects(a, b);
     });
+    if (a.can_read_objects() && b.can_read_objects())
+        result.not_compared.insert(result.not_compared.end(), result.objects.unread.begin(),
+                                   result.objects.unread.end());
     detail::add_counts(result, detail::gather_values(world, detail::counts_of(mine)));
     first = detail::lowest(world, first, common.size());
     if (first < common.size())

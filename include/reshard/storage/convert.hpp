@@ -85,7 +85,8 @@ struct convert_options {
     /// Copies that the program makes of one tensor are written once in files of ours, which have
     /// the other names beside it. Else each is a tensor, except those that the source has once, if
     /// the same ranks are to hold equal shards of both, and those that `model::tie` relates. In a
-    /// file of one rank (`write_options::per_rank`) is all that the rank holds.
+    /// file of one rank (`write_options::per_rank`) is all that the rank holds, and in a Hugging
+    /// Face directory all but an output layer that its `config.json` ties.
     bool share_copies = false;
 };
 
@@ -131,8 +132,9 @@ struct tied_names {
     std::vector<std::string> notes = {};
 };
 
-/// In a Hugging Face directory whose `config.json` does not say `tie_word_embeddings`, each name of
-/// the source is a tensor; if it says so, it is right afterwards. Nothing else of it changes.
+/// In a Hugging Face directory each name of the source is a tensor, except the output layer and the
+/// word embedding of a model whose `config.json` has `tie_word_embeddings`. The flag is right
+/// afterwards, and nothing else of the file changes.
 ///
 /// \par Source Hugging Face transformers reads nothing else of names without tensors, and of a tied
 ///             output layer no tensor

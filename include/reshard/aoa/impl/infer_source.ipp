@@ -201,11 +201,20 @@ private:
         return id ? versions_.removed_by(*id) : none;
     }
 
-    /// Whether a tensor that is known is one of the source: without a target, what is removed is.
+    /// Whether nothing reads the tensor of the source that has a key, and its name is bound.
+    bool is_replaced(std::string_view key) const {
+        auto const id = code_.find(key);
+        return id && versions_.source(*id) == none &&
+               (versions_.last(*id) != none || versions_.added_by(*id) != none);
+    }
+
+    /// Whether a tensor that is known is one of the source: without a target, what is removed or
+    /// replaced is.
     bool is_wanted(std::string_view key) const {
         auto const known = known_.find(key);
         return known != known_.end() &&
-               (known->second->is_wanted || (!has_target() && removed_by(key) != none));
+               (known->second->is_wanted ||
+                (!has_target() && (removed_by(key) != none || is_replaced(key))));
     }
 
     /// Refuses what statements remove, and nothing else tells of. A target without such a tensor

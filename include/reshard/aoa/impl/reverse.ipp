@@ -208,14 +208,15 @@ private:
         std::uint32_t const by = removed != none ? removed
                                  : bound != none ? versions.maker(bound)
                                                  : added;
-        if (is_empty || (removed != none && options_.allow_removed)) {
+        if (is_empty || options_.allow_removed) {
             empty_.emplace_back(*id, by);
             return;
         }
         lose(entry, by,
              removed != none ? "this statement removes it (option allow_removed)"
                              : "nothing reads it, and '" + entry.key +
-                                   "' of the target is what this statement makes");
+                                   "' of the target is what this statement makes (option "
+                                   "allow_removed)");
     }
 
     void note(statement const& one, std::string key, std::string message) {

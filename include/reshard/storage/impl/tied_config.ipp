@@ -11,23 +11,70 @@
 #include <reshard/storage/aliases.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <ranges>
 #include <system_error>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace reshard::detail {
 
-/// The text of the `config.json` that goes with a Hugging Face directory; nothing for other targets
-/// and without one.
+inline bool writes_huggingface(convert_options const& how) {
+    return !how.wanted && !how.writing.single_file &&
+           (how.writing.format.empty() || how.writing.format == "huggingface");
+}
+
+/// The text of the `config.json` that is copied; nothing without one.
 inline std::optional<std::string> carried_config(checkpoint const& source,
                                                  convert_options const& how) {
-    bool const is_huggingface = !how.wanted && !how.writing.single_file &&
-                                (how.writing.format.empty() || how.writing.format == "huggingface");
     std::filesystem::path const path = source.metadata().path / hf_config_name;
     std::error_code ignored;
-    if (!is_huggingface || !how.carry || !std::filesystem::is_regular_file(path, ignored))
+    if (!how.carry || !std::filesystem::is_regular_file(path, ignored))
         return std::nullopt;
     return read_text_file(path);
+}
+
+/// The name with the fewest parts of those that `is_one` is true for; empty: there is none.
+inline std::string outermost(std::vector<std::string> const& names,
+                             bool (*is_one)(std::string_view)) {
+    std::string found;
+    auto const parts = [](std::string const& name) { return std::ranges::count(name, '.'); };
+    for (std::string const& name : names)
+        if (is_one(name) && (found.empty() || parts(name) < parts(found)))
+            found = name;
+    return found;
+}
+
+/// Whether a name is one of the word embeddings that a model shares between its parts.
+inline bool is_shared_embedding(std::string const& name, std::string const& embedding) {
+    auto const model_of = [](std::string_view key) {
+        std::size_t const tensor = key.substr(0, key.rfind('.')).rfind('.');
+        return key.substr(0, tensor + 1); // nothing if it is npos
+    };
+    std::string const model(model_of(embedding));
+    return is_word_embedding(name) &&
+           (model_of(name) == model + "encoder." || model_of(name) == model + "decoder.");
+}
+
+/// Those of some aliases that `tie_word_embeddings` ties: the output layer of a model and its word
+/// embeddings, which have the tensor.
+inline alias_map tied_by_flag(alias_map const& aliases) {
+    std::map<std::string, std::vector<std::string>> names_of;
+    for (auto const& [alias, key] : aliases)
+        names_of.try_emplace(key, std::vector{key}).first->second.push_back(alias);
+    alias_map tied;
+    for (auto const& [key, names] : names_of) {
+        std::string const layer = outermost(names, is_output_layer);
+        std::string const embedding = outermost(names, is_word_embedding);
+        if (layer.empty() || embedding.empty())
+            continue;
+        for (std::string const& name : names)
+            if (name == layer || is_shared_embedding(name, embedding))
+                tied.emplace(name, embedding);
+    }
+    return tied;
 }
 
 /// Whether an output layer is one of the names of a tensor.
@@ -108,24 +155,29 @@ inline void note_open_copies(tied_names& names, checkpoint const& source, mappin
 RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& program,
                                   convert_options const& how) {
     tied_names names{aliases_kept(source, program, {how.wanted, how.share_copies})};
-    std::optional<std::string> const config = carried_config(source, how);
-    if (!config)
+    if (!writes_huggingface(how))
         return names;
-    auto const flags = tie_flags_in(*config);
+    std::optional<std::string> const config = carried_config(source, how);
+    auto const flags = config ? tie_flags_in(*config) : std::vector<tie_flag>();
+    alias_map stored = std::exchange(
+        names.aliases,
+        aliases_kept(source, program, {how.wanted, how.share_copies, how.share_copies}));
+    std::erase_if(stored, [&](auto const& one) { return names.aliases.contains(one.first); });
+    if (!flags.empty())
+        names.aliases.merge(tied_by_flag(stored));
+    alias_map const named = names.aliases;
+    for (auto& [alias, key] : names.aliases)
+        if (auto const other = named.find(key); other != named.end())
+            key = other->second;
     alias_map const all = names.aliases;
-    alias_map const asked = aliases_kept(source, program, {how.wanted, how.share_copies, false});
-    std::erase_if(names.aliases, [&](auto const& one) {
-        return !asked.contains(one.first) &&
-               (flags.empty() || !names_output_layer(all, one.second));
-    });
     std::string const own = separate_output_layer(program, names.aliases);
-    if (!own.empty()) // no flag is right for both kinds
+    if (config && !own.empty()) // no flag is right for both kinds
         std::erase_if(names.aliases,
                       [&](auto const& one) { return names_output_layer(all, one.second); });
     std::string const tied = tied_output_layer(program, names.aliases);
-    if (flags.empty())
+    if (config && flags.empty())
         note_open_copies(names, source, program, how);
-    else if (!own.empty() || !tied.empty())
+    else if (config && (!own.empty() || !tied.empty()))
         correct_config(names, *config, flags,
                        own.empty() ? std::pair(tied, true) : std::pair(own, false));
     return names;
