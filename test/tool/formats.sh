@@ -464,7 +464,7 @@ grep -q "^warning: planned/.metadata: planner_data lists 'lost', and state_dict_
 # torch takes the shape of a tensor from its shards: one without elements is written whole.
 PYTHONPATH=$here/support python3 - <<'PYTHON'
 import write_safetensors
-write_safetensors.write("none.safetensors", {"scale": ("F8_E8M0", [4], b"1234"), "y": ("F32", [4, 0], b""), "z": ("F32", [0, 2, 3], b"")})
+write_safetensors.write("none.safetensors", {"": ("F32", [2], bytes(8)), "q": ("F8_E4M3", [2], b"12"), "scale": ("F8_E8M0", [4], b"1234"), "y": ("F32", [4, 0], b""), "z": ("F32", [0, 2, 3], b"")})
 PYTHON
 echo '{"mesh": [["tp", 2]], "rules": [{"match": "z", "shard": {"tp": 1}}, {"match": "**", "shard": {"tp": 0}}]}' >cut.json
 for form in "" --replicas --per-rank; do
@@ -475,7 +475,7 @@ for form in "" --replicas --per-rank; do
 import pathlib, sys
 import write_safetensors
 read = [one for path in pathlib.Path(sys.argv[1]).glob("*.safetensors") for one in write_safetensors.read(path).items()]
-shapes = {key: shape for key, (_, shape, _) in read if key in "yz"}
+shapes = {key: shape for key, (_, shape, _) in read if key in ("y", "z")}
 sys.exit(shapes != {"y": [4, 0], "z": [0, 2, 3]})
 PYTHON
     succeeds 1 diff --data none.safetensors "none$form"

@@ -84,7 +84,7 @@ private:
 
     /// The quantised tensor to which a key that is called scales belongs; empty if there is none.
     std::string_view owner_of(std::string_view key) const {
-        for (std::size_t size = key.size() - 1; size > 0; --size)
+        for (std::size_t size = key.size(); size-- > 1;)
             if (auto const found = quantised_.find(key.substr(0, size));
                 found != quantised_.end() && is_called_scales(key.substr(size)))
                 return found->first;
