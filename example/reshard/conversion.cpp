@@ -18,6 +18,7 @@
 #include <boost/algorithm/string/join.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -179,6 +180,19 @@ void note_fused_lost(job const& all, std::string const& format) {
              " parts; readers of " + format +
              " cut tensors themselves, and get the right rows with this number of tensor-parallel "
              "ranks only");
+}
+
+/// \par Source safetensors 0.8 (`safetensors.torch._TYPES`), by which torch 2.15 reads the headers
+void note_torch_lacks(job const& all, std::string const& format) {
+    constexpr data_type lacking[] = {data_type::f4, data_type::f6_e2m3, data_type::f6_e3m2,
+                                     data_type::f8_e8m0};
+    if (format != "sharded_safetensors" && (!format.empty() || !all.target))
+        return;
+    for (mapping_output const& output : all.map().outputs())
+        if (std::ranges::find(lacking, output.value.dtype) != std::end(lacking))
+            return note("'" + output.key + "' is " + std::string(code(output.value.dtype)) +
+                        ", which HuggingFaceStorageReader of torch does not have: it reads "
+                        "nothing of this directory; Reshard reads all");
 }
 
 void note_aliases(std::map<std::string, std::string> const& aliases) {

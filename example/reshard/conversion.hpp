@@ -102,6 +102,9 @@ void check_fused_order(job const& all, job_files const& files, std::string const
 /// may cut them otherwise.
 void note_fused_lost(job const& all, std::string const& format);
 
+/// Notes data types of sharded safetensors that torch's reader does not have.
+void note_torch_lacks(job const& all, std::string const& format);
+
 /// Notes tensors of several names, which files of safetensors have once.
 void note_aliases(std::map<std::string, std::string> const& aliases);
 

@@ -129,8 +129,10 @@ convert_report run_convert(processes const& world, convert_command const& option
         warnings += count_warnings(all);
         refuse_warnings(warnings, options.files);
     });
-    if (world.rank() == 0)
+    if (world.rank() == 0) {
         note_fused_lost(all, format);
+        note_torch_lacks(all, format);
+    }
     detail::write_options const writing{.format = format,
                                         .replace = options.force,
                                         .partial = options.files.partial,

@@ -287,6 +287,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     say_notes(all, options.files);
     check_fused_order(all, options.files, options.to);
     note_fused_lost(all, options.to);
+    note_torch_lacks(all, options.to);
     refuse_warnings(warnings, options.files);
     dry_run run = planned(source, all, options);
     if (run.files)

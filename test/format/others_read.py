@@ -23,7 +23,8 @@ import write_safetensors  # noqa: E402
 
 LAYOUT = {"mesh": [["dp", 2], ["tp", 3]], "rules": [
     {"match": "rows", "shard": {"tp": 0}}, {"match": "both", "shard": {"tp": 1, "dp": 0}},
-    {"match": "uneven", "shard": {"tp": {"axis": 0, "split": "ceil"}}}, {"match": "**"}]}
+    {"match": "uneven", "shard": {"tp": {"axis": 0, "split": "ceil"}}},
+    {"match": "empty", "shard": {"tp": {"axis": 1, "split": "ceil"}}}, {"match": "**"}]}
 SIZES = {"F32": 4, "F64": 8, "F16": 2, "BF16": 2, "I64": 8, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "U16": 2}
 TENSORS = {"rows": ("F32", [6, 4]), "both": ("BF16", [4, 9]), "uneven": ("F16", [7, 3]), "scalar": ("F32", []),
            "empty": ("F32", [0, 4]), "numbers": ("I64", [11]), "flags": ("BOOL", [5]), "bytes": ("U8", [9]),
@@ -45,7 +46,7 @@ LACKING_TYPES = {"F4": BUT_SAFETENSORS, **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 
 ODD_PAIRS = [[2, 3], [4, 1], [0, 3]]
 SHAPES = [([], set()), ([1] * 8, set()), ([0], PADDLE), ([0, 3], PADDLE), ([3, 0], PADDLE), ([1 << 40, 0], PADDLE),
           ([0, 1 << 62], PADDLE | NUMPY), ([0, 1 << 61], PADDLE | NUMPY)]
-NAMES = [("x" * 4096, set()), ("y" * 4097, DCP | PADDLE), ("\u00fc" * 2049, DCP | PADDLE), ("z" * 65531, DCP | PADDLE),
+NAMES = [("", TORCH), ("x" * 4096, set()), ("y" * 4097, DCP | PADDLE), ("\u00fc" * 2049, DCP | PADDLE), ("z" * 65531, DCP | PADDLE),
          ("x" * 65532, DCP | PADDLE | {"npz"}), ("y" * 65536, DCP | PADDLE | {"npz"}),
          ("z" * 65537, DCP | PADDLE | {"npz"} | TORCH), ("zero\0byte", {"npz"}),
          *((name, set()) for name in ("a\nb", "a/b", "/a", "../a", "a\\b", 'a"b', "a'b", ".", "..", "a b", "a=b", "\U0001f600",
@@ -266,6 +267,14 @@ class Checks:
             state = zeros()
             dcp.load(state, checkpoint_id=str(path))
             self.verdicts.append(compare(f"torch {torch.__version__}, DCP, {name}", found(state)))
+        path = self.sharded("sharded", "sharded_safetensors")
+        reader = dcp.HuggingFaceStorageReader(str(path))
+        shapes = {key: list(value.size) for key, value in reader.read_metadata().state_dict_metadata.items()}
+        self.verdicts.append(shapes == {key: shape for key, (_, shape) in TENSORS.items()})
+        print(f"torch {torch.__version__}, shapes of sharded_safetensors: {'equal' if self.verdicts[-1] else shapes}")
+        state = zeros()
+        dcp.load(state, storage_reader=reader)
+        self.verdicts.append(compare(f"torch {torch.__version__}, sharded_safetensors", found(state)))
         state = torch.load(self.convert("whole.pt", "torch_save"), weights_only=True)
         self.verdicts.append(compare(f"torch {torch.__version__}, torch.load", found(state)))
         self.training(torch, dcp)

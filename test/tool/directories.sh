@@ -77,6 +77,25 @@ warns "may have tensors of their own, and are not read"
 grep -q huggingface output || report "safetensors files do not come before those of torch.save"
 refuses 3 "there are 2 indexes, model.bin" inspect bins --from torch_save
 
+# An index that lists some of the parts that their names count, and one that lists none.
+for kind in safetensors bin; do
+    mkdir "few_$kind"
+    [ $kind = bin ] && from=$bins || from=$hf/two_files
+    cp "$from"/*-00001-of-00002.$kind "$from"/*.index.json "few_$kind"
+    python3 - "few_$kind"/*.index.json <<'PYTHON'
+import json, sys
+with open(sys.argv[1]) as file:
+    index = json.load(file)
+listed = {key: file for key, file in index["weight_map"].items() if "-00001-of-" in file}
+with open(sys.argv[1], "w") as file:
+    json.dump({"metadata": {}, "weight_map": listed}, file)
+PYTHON
+    succeeds 1 inspect "few_$kind"
+    warns "^warning: few_$kind/.*[.]index.json: the index lists 1 of 2 parts, by their names, and nothing in .*-00002-of-00002[.]$kind; "
+    echo '{"metadata": {}, "weight_map": {}}' >"$(ls "few_$kind"/*.index.json)"
+    refuses 3 "^few_$kind/.*[.]index.json: the index lists no tensor, for its weight_map is empty; " convert "few_$kind" "out/few_$kind"
+done
+
 # A tensor that is in two files, of which the index lists one: --compatible lets it decide.
 overlay() {
     python3 - "$1" <<'PYTHON'

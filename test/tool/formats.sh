@@ -453,4 +453,60 @@ succeeds 1 convert only any
 succeeds 1 inspect any --json
 expects output "d.get('this_layout_only')" None
 
+# A name that a save was planned with, and lost.
+python3 "$here/support/write_safetensors.py" planned.safetensors '{"w": {"dtype": "F32", "shape": [2]}}'
+succeeds 1 convert planned.safetensors planned --to torch_dcp
+python3 - planned/.metadata <<'PYTHON'
+import pathlib, sys
+path = pathlib.Path(sys.argv[1])
+before, name, behind = path.read_bytes().partition(b"planner_data")
+path.write_bytes(before + name + behind.replace(b"h\2", b"X\4\0\0\0lost", 1))
+PYTHON
+succeeds 1 inspect planned
+grep -q "^warning: planned/.metadata: planner_data lists 'lost', and state_dict_metadata does not: " errors || report "a lost name"
+
+# torch takes the shape of a tensor from its shards: one without elements is written whole.
+PYTHONPATH=$here/support python3 - <<'PYTHON'
+import write_safetensors
+write_safetensors.write("none.safetensors", {"": ("F32", [2], bytes(8)), "q": ("F8_E4M3", [2], b"12"), "scale": ("F8_E8M0", [4], b"1234"), "y": ("F32", [4, 0], b""), "z": ("F32", [0, 2, 3], b"")})
+PYTHON
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "z", "shard": {"tp": 1}}, {"match": "**", "shard": {"tp": 0}}]}' >cut.json
+for form in "" --replicas --per-rank; do
+    succeeds 3 convert none.safetensors "none$form" --layout cut.json $form
+    grep -q "^note: 'scale' is F8_E8M0, which HuggingFaceStorageReader of torch does not have" errors || report "no note on F8_E8M0"
+    checks=$((checks + 1))
+    PYTHONPATH=$here/support python3 - "none$form" <<'PYTHON' || report "$form: a tensor without elements has another shape"
+import pathlib, sys
+import write_safetensors
+read = [one for path in pathlib.Path(sys.argv[1]).glob("*.safetensors") for one in write_safetensors.read(path).items()]
+shapes = {key: shape for key, (_, shape, _) in read if key in ("y", "z")}
+sys.exit(shapes != {"y": [4, 0], "z": [0, 2, 3]})
+PYTHON
+    succeeds 1 diff --data none.safetensors "none$form"
+done
+
+# An empty key is one as any other, but for torch.save.
+python3 "$here/support/write_safetensors.py" empty_key.safetensors '{"": {"dtype": "F32", "shape": [2]}, "w": {"dtype": "F32", "shape": [3]}}'
+for form in huggingface sharded_safetensors torch_dcp megatron_torch_dist paddle_flex unified_checkpoint npz; do
+    succeeds 1 convert empty_key.safetensors "empty_key.$form" --to $form
+    succeeds 1 diff --data empty_key.safetensors "empty_key.$form"
+done
+refuses 3 "a key is empty, and torch_save has no empty names; write safetensors$" convert empty_key.safetensors out/empty_key.pt
+
+# Headers that NumPy reads and does not write now.
+python3 - <<'PYTHON'
+import struct
+for number, (descr, shape, count) in enumerate((("<f4", "(2L, 3L)", 6), ("=f4", "(2, 3)", 6), ("f4", "(2, 3)", 6), ("float32", "(2, 3)", 6),
+                                                ("<f4", "(6 L,)", 6))):
+    head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    with open(f"odd{number}.npy", "wb") as file:
+        file.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + struct.pack(f"<{count}f", *range(count)))
+PYTHON
+for one in odd?.npy; do
+    succeeds 1 convert "$one" "$one.safetensors" --strict-warnings
+    succeeds 1 inspect "$one.safetensors" --json
+    expects output "[t['dtype'] for t in d['tensors'].values()]" "['F32']"
+done
+
 conclude

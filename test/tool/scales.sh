@@ -177,7 +177,7 @@ succeeds 1 convert rows transposed --program rows.aoa
 refuses_some "'q.weight': rank 0 holds \[0:2, 0:4\], whose scales are \[0:1, 0:4\] of 'q.weight_scale', and of these only \[0:1, 0:2\]" \
     convert rows out/x --program rows.aoa --layout turned.json
 printf '%s\n' 'q.weight, k.weight -> qk.weight, axis=1' 'q.weight_scale, k.weight_scale -> qk.weight_scale, axis=0' >rows.aoa
-refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': its tensors are joined along an axis along which" convert rows out/x --program rows.aoa
+refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': its tensors are joined along an axis, and each has one" convert rows out/x --program rows.aoa
 sed -i '1s/$/, scales="*.weight => *.weight_scale"/' rows.aoa
 refuses_some "'qk.weight' cannot keep its scales 'qk.weight_scale': " convert rows out/x --program rows.aoa
 sed -i 's/axis=1/axis=0/' rows.aoa

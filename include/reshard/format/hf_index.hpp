@@ -130,6 +130,11 @@ using index_keys = std::vector<std::string_view>;
 /// The tensors that the index puts into each file.
 RESHARD_DECL std::map<std::string_view, index_keys> keys_by_file(hf_index const& index);
 
+/// Refuses an index that lists no tensors.
+///
+/// \throws error with errc::corrupt_file that names `index`
+RESHARD_DECL void check_lists_any(hf_index const& listed, std::string const& index);
+
 /// How the tensors that a file has differ from those that an index lists there.
 struct index_difference {
     std::set<std::string, std::less<>> elsewhere; ///< the index lists them in other files

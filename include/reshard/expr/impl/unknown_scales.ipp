@@ -85,8 +85,8 @@ private:
 
     /// The quantised tensor to which a key that is called scales belongs; empty if there is none.
     std::string_view owner_of(std::string_view key) const {
-        for (std::size_t size = key.size(); size > 1;)
-            if (auto const found = quantised_.find(key.substr(0, --size));
+        for (std::size_t size = key.size(); size-- > 1;)
+            if (auto const found = quantised_.find(key.substr(0, size));
                 found != quantised_.end() && is_called_scales(key.substr(size)))
                 return found->first;
         std::string_view const module = module_of(key);

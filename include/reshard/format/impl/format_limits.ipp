@@ -25,6 +25,7 @@ namespace reshard::detail {
 struct format_limits {
     std::string_view format;
     std::size_t most_name_bytes = std::numeric_limits<std::size_t>::max();
+    bool has_empty_names = true;
     bool has_zero_bytes = true; ///< in names
     bool has_six_bits = true;   ///< elements of 6 bits
     bool has_pairs = false;     ///< elements of 4 bits are in pairs along the last axis
@@ -48,7 +49,7 @@ inline constexpr format_limits limits_of_formats[] = {
     {.format = "safetensors", .has_six_bits = false, .has_pairs = true},
     {.format = "sharded_safetensors", .has_pairs = true},
     {.format = "torch_dcp", .most_name_bytes = pickle_value::most_text_bytes},
-    {.format = "torch_save", .most_name_bytes = most_pickled_name_bytes},
+    {.format = "torch_save", .most_name_bytes = most_pickled_name_bytes, .has_empty_names = false},
 };
 
 inline format_limits limits_of(std::string_view format) {
@@ -72,6 +73,9 @@ RESHARD_DECL void check_name_limits(std::string_view format, std::string_view ke
     if (std::size_t const place = find_invalid_utf8(key); place != key.size())
         fail(errc::unsupported, "byte ", place, " of the name '", key,
              "' is not UTF-8, as names in ", format, " are; rename it");
+    if (key.empty() && !limits.has_empty_names)
+        fail(errc::unsupported, "a key is empty, and ", format,
+             " has no empty names; write safetensors");
     if (key.size() > limits.most_name_bytes)
         fail(errc::unsupported, shown_name(key), ": the name has ", key.size(), " bytes, and ",
              format, " has names of at most ", limits.most_name_bytes,

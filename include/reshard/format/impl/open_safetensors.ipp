@@ -90,7 +90,10 @@ inline hf_index add_index(checkpoint_reader& reader, std::filesystem::path const
 
 inline checkpoint_metadata open_index(checkpoint_reader& reader,
                                       std::filesystem::path const& path) {
-    add_index(reader, path);
+    hf_index const index = add_index(reader, path);
+    check_lists_any(index, path.string());
+    if (std::string const text = unlisted_part(keys_by_file(index)); !text.empty())
+        reader.warn(path, text);
     reader.check_directory(path.parent_path());
     reader.find_unread(path.parent_path());
     checkpoint_metadata opened = reader.take("huggingface");

@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -164,6 +167,36 @@ inline std::string part_of_index(std::string_view name) {
     bool const is_part = digits > 1 && stem.substr(middle, between.size()) == between &&
                          digits_before(middle) == digits && stem[middle - digits - 1] == '-';
     return is_part ? std::string(stem.substr(0, middle - digits - 1)) : std::string();
+}
+
+/// That an index lists some of the parts that their names count, and not another one, such as
+/// `x-00003-of-00003.bin`; nothing if it lists all.
+///
+/// \param files what the index lists, a map by name
+inline std::string unlisted_part(auto const& files) {
+    std::map<std::pair<std::string_view, std::string_view>, std::size_t> groups;
+    for (auto const& [name, keys] : files)
+        if (std::size_t const tail = name.rfind("-of-"); !part_of_index(name).empty())
+            ++groups[{name.substr(0, name.rfind('-', tail - 1) + 1), name.substr(tail)}];
+    for (auto const& [around, listed] : groups) {
+        auto const& [before, behind] = around;
+        std::size_t const digits = behind.rfind('.') - 4;
+        auto const named = [&](std::size_t number) {
+            std::string const text = std::to_string(number);
+            return std::string(before) + std::string(digits - std::min(digits, text.size()), '0') +
+                   text + std::string(behind);
+        };
+        std::size_t count = 0, number = files.contains(named(0)) ? 0 : 1;
+        std::from_chars(behind.data() + 4, behind.data() + behind.size(), count);
+        if (listed >= count)
+            continue;
+        while (files.contains(named(number)))
+            ++number;
+        return "the index lists " + std::to_string(listed) + " of " + std::to_string(count) +
+               " parts, by their names, and nothing in " + named(number) +
+               "; if this part was not left out on purpose, get the model again";
+    }
+    return {};
 }
 
 } // namespace reshard::detail

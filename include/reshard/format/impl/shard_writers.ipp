@@ -132,9 +132,12 @@ shards_by_writer(layout const& target, file_choices const& choices) {
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t) {
         tensor_layout const& tensor = target.tensors[t];
         shard_table const& shards = writers.shards(t);
+        box const all = whole(target.shape_of(tensor));
+        bool const has_elements = !is_empty(all);
         for (std::uint32_t const i : writers.chosen(t))
-            ranks[shards.holder(i)].push_back({tensor.key, tensor.dtype, shards.region(i),
-                                               shards.flat(i), target.shape_of(tensor), 0, 0});
+            ranks[shards.holder(i)].push_back(
+                {tensor.key, tensor.dtype, has_elements ? box(shards.region(i)) : all,
+                 has_elements ? shards.flat(i) : std::nullopt, all.shape, 0, 0});
     }
     return ranks;
 }

@@ -161,10 +161,14 @@ inline void check_other_format(write_options const& options) {
 
 /// Whole tensors, on one rank.
 inline layout layout_of_whole(catalog const& tensors) {
-    std::vector<std::vector<shard_descriptor>> held(1);
-    for (catalog_entry const& entry : tensors)
-        held[0].push_back(replicated(entry.key, entry.dtype, entry.shape));
-    return reshard::layout_of(held);
+    layout_builder made(1);
+    for (catalog_entry const& entry : tensors) {
+        check_size(entry.key, entry.shape, entry.dtype);
+        shard_table shards(entry.shape.size());
+        shards.push_back(0, whole(entry.shape), {});
+        made.add(entry.key, entry.dtype, {entry.shape, std::move(shards)});
+    }
+    return std::move(made).take();
 }
 
 RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format) {

@@ -42,13 +42,6 @@ inline constexpr std::string_view dcp_names[] = {
     "collections.OrderedDict",
 };
 
-/// Where a shard is said to be.
-struct dcp_item {
-    std::uint32_t tensor = 0;
-    std::uint32_t chunk = 0;
-    byte_run bytes; ///< of the real file
-};
-
 /// Turns `.metadata` into ours.
 class dcp_reader {
 public:
@@ -67,6 +60,7 @@ public:
         pickle_value const places = values_->member(root, "storage_data", "the metadata");
         unplaced_shards_ = values_->pairs(places, "storage_data").size();
         read_tensors(values_->member(root, "state_dict_metadata", "the metadata"));
+        check_planned(root);
         read_places(places);
         check_all_placed();
         read_flattened(root);
@@ -86,8 +80,7 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    template <class... Words>
-    [[noreturn]] void refuse(Words const&... text) const {
+    [[noreturn]] void refuse(auto const&... text) const {
         fail(errc::corrupt_file, values_->file(), ": ", text...);
     }
 
@@ -109,6 +102,26 @@ private:
             }
             names_.emplace_back(key);
         }
+    }
+
+    /// Warns of names that a save was planned with, and `state_dict_metadata` does not have.
+    void check_planned(pickle_value root) {
+        auto const planned = values_->find_member(root, "planner_data", "the metadata");
+        if (!planned || planned->what != kind::dict)
+            return;
+        std::vector<std::string_view> lost;
+        pickle_pairs const all = values_->pairs(*planned, "planner_data");
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto const key =
+                all[i].key.what == kind::text ? values_->text(all[i].key, "planner_data") : "";
+            if (!key.empty() && !keys_.find(key, [&](std::uint32_t n) { return names_[n]; }))
+                lost.push_back(key);
+        }
+        if (!lost.empty())
+            result_.warnings.push_back(
+                words(values_->file(), ": planner_data lists ",
+                      first_and_more(words("'", lost.front(), "'"), lost.size()),
+                      ", and state_dict_metadata does not: not all of the save is here"));
     }
 
     /// Flattened tensors of Megatron-Core before 0.14: `mcore_data` has their shapes. In

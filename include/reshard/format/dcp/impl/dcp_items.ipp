@@ -25,6 +25,13 @@
 
 namespace reshard::detail {
 
+/// Where a shard is said to be.
+struct dcp_item {
+    std::uint32_t tensor = 0;
+    std::uint32_t chunk = 0;
+    byte_run bytes; ///< of the real file
+};
+
 /// The data type that the properties of a tensor have: their state is a tuple that begins with it,
 /// or a dict.
 inline data_type dtype_in(pickle const& values, pickle_value properties, std::string const& what) {

@@ -28,9 +28,11 @@
 namespace reshard::detail {
 
 RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
-    bool const has_order = !descr.empty() && (descr[0] == '<' || descr[0] == '|');
-    for (auto const& [name, dtype] : npy_types)
-        if (has_order && descr.substr(1) == name)
+    char const order = descr.empty() ? ' ' : descr[0];
+    bool const is_ours = order == '<' || order == '|' || order == '=';
+    for (auto const& [short_name, dtype] : npy_types)
+        if ((is_ours || (order == '>' && bits(dtype) == 8)) &&
+            (descr.substr(1) == short_name || descr.substr(1) == name(dtype)))
             return dtype;
     return std::nullopt;
 }

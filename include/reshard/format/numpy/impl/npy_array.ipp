@@ -30,7 +30,7 @@ public:
             std::string const name = text();
             expect(':');
             if (name == "descr")
-                descr = text();
+                descr = element_type();
             else if (name == "fortran_order")
                 is_fortran = boolean();
             else if (name == "shape")
@@ -95,6 +95,13 @@ private:
         return found;
     }
 
+    /// With an order of bytes, which a header may leave out: then it is this machine's.
+    std::string element_type() {
+        std::string found = text();
+        auto const is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
+        return !found.empty() && is_letter(found.front()) ? "=" + found : found;
+    }
+
     /// A list of members, as it is written.
     std::string structure() {
         std::size_t depth = 0, end = 0;
@@ -131,6 +138,7 @@ private:
             if (end.ec != std::errc{} || extent < 0)
                 refuse("should have an extent before '" + std::string(rest_.substr(0, 20)) + "'");
             rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
+            take('L'); // of Python 2
             if (++axes <= max_ndim)
                 found.push_back(extent);
             if (!take(','))

@@ -328,6 +328,7 @@ RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const
                                                 bool is_strict) {
     followed_index const followed{
         index, parse_hf_index(read_text_file(*files, index), index.string()), is_strict};
+    check_lists_any(followed.listed, index.string());
     torch_files all(std::move(files), index.parent_path());
     auto const by_file = keys_by_file(followed.listed);
     if (is_strict)
@@ -343,6 +344,8 @@ RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const
     }
     opened_checkpoint opened = all.take();
     opened.metadata.indexes = {index.filename().string()};
+    if (std::string const text = unlisted_part(by_file); !text.empty())
+        opened.metadata.warnings.push_back(index.string() + ": " + text);
     return opened;
 }
 
