@@ -164,7 +164,9 @@ inline write_options writing_of(checkpoint const& source, mapping const& program
 /// metadata would have by chance.
 inline void note_new_tensors(std::vector<std::string>& notes, checkpoint_metadata const& source,
                              mapping const& program, alias_map const& kept) {
-    bool const has_texts = source.save.empty() && !is_other_format(source.format);
+    bool const is_safetensors =
+        source.format == "huggingface" || source.format.ends_with("safetensors");
+    bool const has_texts = is_safetensors && source.save.empty();
     for (auto const& [name, key] : source.aliases)
         if (has_texts && program.find(name) && !kept.contains(name) && !is_output_layer(name) &&
             !is_output_layer(key))
