@@ -126,6 +126,23 @@ std::size_t say_lost_tensors(checkpoint const& source, bool says) {
     return lost.empty() ? 0 : 1;
 }
 
+std::size_t say_lost_texts(checkpoint_metadata const& source, mapping const& program,
+                           std::string const& format, bool says) {
+    auto const found = detail::texts_of(source, program, format);
+    std::vector<std::string> lost;
+    for (auto const& [names, why] :
+         {std::pair{&found.no_place, format + " has no place for them"},
+          std::pair{&found.differing, std::string("files have different values")},
+          std::pair{&found.misread, std::string("readers would take them for names of tensors")}})
+        if (!names->empty())
+            lost.push_back(source.path.string() +
+                           ": texts in the metadata are not carried, since " + why + ": " +
+                           listed(*names));
+    if (says)
+        say_warnings(lost);
+    return lost.size();
+}
+
 std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const& format,
                             bool says) {
     if (source.format != "torch_save" || format.empty() ||

@@ -88,6 +88,12 @@ std::string lost_objects_of(source_spec const& source, std::string const& format
 /// \param says the process is the one that prints
 std::size_t say_lost_tensors(reshard::checkpoint const& source, bool says);
 
+/// Warns of texts in the metadata of the source that are not carried; how many warnings.
+///
+/// \param format by its name; empty: safetensors
+std::size_t say_lost_texts(reshard::checkpoint_metadata const& source,
+                           reshard::mapping const& program, std::string const& format, bool says);
+
 /// Warns of tuples of a `.pt` that are taken apart in formats of torch.distributed.checkpoint,
 /// where torch keeps them whole; how many warnings.
 std::size_t say_taken_apart(reshard::checkpoint_metadata const& source, std::string const& format,

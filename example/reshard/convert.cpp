@@ -127,6 +127,8 @@ convert_report run_convert(processes const& world, convert_command const& option
         if (world.rank() == 0)
             say_notes(all, options.files);
         warnings += count_warnings(all);
+        if (!options.no_carry)
+            warnings += say_lost_texts(source.metadata(), all.map(), format, world.rank() == 0);
         refuse_warnings(warnings, options.files);
     });
     if (world.rank() == 0) {
@@ -216,7 +218,8 @@ void add_writing(CLI::App& command, invocation& chosen, convert_command& options
     command.add_flag("--verify", options.verify,
                      "Read again what was written, and compare it with its digests");
     command.add_flag("--no-carry", options.no_carry,
-                     "Do not copy the files beside the source that hold no tensors");
+                     "Do not copy the files beside the source that hold no tensors, nor texts in "
+                     "the metadata of its files");
     command.add_flag("--no-objects", options.no_objects,
                      "Leave out values that are no tensors, such as a learning rate, for which the "
                      "written format has no place");
@@ -296,6 +299,7 @@ void add_convert(CLI::App& app, invocation& chosen) {
     add_strict_warnings(*command, options->files);
     add_writing(*command, chosen, *options);
     command->callback([options, &chosen] {
+        options->files.reading.takes_values_alone = !options->no_objects;
         chosen.run = [options, &chosen](processes const& world) {
             return convert_checkpoint(world, *options, chosen.json);
         };

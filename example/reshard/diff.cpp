@@ -4,6 +4,7 @@
 #include "job_options.hpp"
 #include "json.hpp"
 
+#include <reshard/format/other_names.hpp>
 #include <reshard/storage/compare.hpp>
 
 #include <boost/json/parse.hpp>
@@ -138,6 +139,23 @@ void note_objects(detail::object_comparison const& found, diff_options const& op
              (found.why_unread.empty() ? "" : " (" + found.why_unread + ")"));
 }
 
+/// Names texts in the metadata that differ, or that one has alone: they are no part of the verdict.
+void note_metadata(checkpoint const& a, checkpoint const& b) {
+    std::vector<std::string> names;
+    auto const& of_a = a.metadata().metadata;
+    auto const& of_b = b.metadata().metadata;
+    auto const add = [&](std::string const& name, bool differs) {
+        if (differs && detail::is_text_name(name))
+            names.push_back(name);
+    };
+    for (auto const& [name, value] : of_a)
+        add(name, !of_b.contains(name) || of_b.at(name) != value);
+    for (auto const& [name, value] : of_b)
+        add(name, !of_a.contains(name));
+    if (!names.empty())
+        note("texts in the metadata differ, and are not compared: " + listed(names));
+}
+
 comparison compared(processes const& world, checkpoint const& a, checkpoint const& b,
                     diff_options const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
@@ -158,6 +176,7 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
     if (world.rank() == 0) {
         note_read(found, options);
         note_objects(found.objects, options);
+        note_metadata(a, b);
     }
     int const status = found.equal() ? done : no;
     if (as_json)

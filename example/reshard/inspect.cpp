@@ -155,6 +155,9 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
                      {"bytes", bytes_of(checkpoint)},
                      {"tensors", std::move(tensors)},
                      {"metadata", std::move(metadata)}};
+    if (!checkpoint.metadata_differs.empty())
+        all["metadata_differs"] = json_texts(std::vector<std::string>(
+            checkpoint.metadata_differs.begin(), checkpoint.metadata_differs.end()));
     json::object dtypes;
     for (auto const& [dtype, bytes] : bytes_by_dtype(checkpoint))
         dtypes[code(dtype)] = bytes;
@@ -273,6 +276,20 @@ std::string alias_text(checkpoint_metadata const& checkpoint) {
     return text;
 }
 
+/// The texts that others put into the metadata of the files.
+std::string metadata_text(checkpoint_metadata const& checkpoint, inspect_options const& options) {
+    std::string text;
+    for (auto const& [name, value] : checkpoint.metadata)
+        if (detail::is_text_name(name))
+            text +=
+                detail::printable(
+                    "metadata: " + name + " = " + (options.all ? value : shortened(value, 60)) +
+                    (checkpoint.metadata_differs.contains(name) ? " (other files have other values)"
+                                                                : "")) +
+                "\n";
+    return text;
+}
+
 /// \pre `checkpoint` is without its aliases as tensors
 std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const& options) {
     layout held = layout_of(checkpoint);
@@ -286,7 +303,8 @@ std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const
         "\n";
     return text + dtype_text(checkpoint) + record_text(checkpoint) + delta_text(checkpoint) +
            holder_table(held, file_names(checkpoint)) + tensor_table(held, options.all) +
-           alias_text(checkpoint) + object_text(checkpoint, options);
+           alias_text(checkpoint) + metadata_text(checkpoint, options) +
+           object_text(checkpoint, options);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {

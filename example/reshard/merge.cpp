@@ -74,6 +74,10 @@ outcome merge(processes const& world, merge_command const& options, bool as_json
     say_warnings(world, source);
     if (options.no_objects)
         agree_on(world, [&] { say_lost_tensors(source, world.rank() == 0); });
+    agree_on(world, [&] {
+        say_lost_texts(source.metadata(), identity_mapping(catalog_of(source)), "",
+                       world.rank() == 0);
+    });
     check_outside(world, options.file, options.source);
     if (!options.cut_fused)
         agree_on(world, [&] {

@@ -283,6 +283,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     std::size_t const warnings =
         count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
         say_lost(source, options) +
+        (source.checkpoint ? say_lost_texts(*source.checkpoint, all.map(), options.to, true) : 0) +
         (source.checkpoint ? say_taken_apart(*source.checkpoint, options.to, true) : 0);
     say_notes(all, options.files);
     check_fused_order(all, options.files, options.to);

@@ -3,6 +3,10 @@
 #include "spec.hpp"
 
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/written_formats.hpp>
+
+#include <algorithm>
+#include <string_view>
 
 namespace tool {
 
@@ -16,6 +20,21 @@ bool is_layout(std::filesystem::path const& path) {
            detail::ending_in_index(path.filename().string()).empty();
 }
 
+[[noreturn]] void fail_unnamed(std::filesystem::path const& path) {
+    fail(errc::unsupported, path.string() + ": is a file whose name ends neither as that of a "
+                                            "checkpoint nor with .json as a layout's");
+}
+
+/// Whether a path has the name of a file that is no checkpoint, such as that of a pipe.
+bool is_unnamed(std::filesystem::path const& path) {
+    constexpr std::string_view of_checkpoints[] = {".safetensors", ".json", ".gguf", ".pdparams",
+                                                   ".pdopt"};
+    std::error_code ec;
+    return std::filesystem::exists(path, ec) && !std::filesystem::is_directory(path, ec) &&
+           !detail::format_of_file(path.string()) &&
+           !std::ranges::count(of_checkpoints, path.extension().string());
+}
+
 /// Refuses a file that is neither, before anybody calls it a bad checkpoint.
 checkpoint_metadata read_checkpoint(std::filesystem::path const& path,
                                     detail::safetensors_options const& reading = {}) {
@@ -26,8 +45,7 @@ checkpoint_metadata read_checkpoint(std::filesystem::path const& path,
         if (problem.code() != errc::unsupported || !std::filesystem::is_regular_file(path, ec) ||
             path.has_extension())
             throw;
-        fail(errc::unsupported, path.string() + ": is a file whose name ends neither as that of a "
-                                                "checkpoint nor with .json as a layout's");
+        fail_unnamed(path);
     }
 }
 
@@ -61,6 +79,8 @@ std::vector<std::string> object_keys(checkpoint_metadata const& source) {
 detail::layout_file read_target(std::string const& path, detail::safetensors_mode mode) {
     if (is_layout(path))
         return detail::read_layout_file(path);
+    if (is_unnamed(path)) // --from is for the source
+        fail_unnamed(path);
     detail::layout_table table = detail::table_of(layout_of(read_checkpoint(path, {.mode = mode})));
     table.file = path;
     return table;

@@ -167,6 +167,12 @@ echo '{"mesh": ' >broken.json
 refuses 3 '^broken.json:2:1: ' convert model out/x --layout broken.json
 echo '{}' >broken.json
 refuses 3 '^broken.json: this is not a layout' convert model out/x --layout broken.json
+cp broken.json layout.txt
+mkfifo pipe
+for path in layout.txt pipe; do
+    refuses 3 "^$path: is a file whose name ends neither as that of a checkpoint nor with .json as a layout's" \
+        convert model out/x --layout $path
+done
 
 # Programs that do not fit.
 echo 'w -> ' >program.aoa

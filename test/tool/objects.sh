@@ -407,4 +407,87 @@ assert isinstance(state["step"], int) and sum("param_groups" in key for key in s
 PYTHON
 refuses 3 "'hist' has .*, which is not carried" convert within_one.pt out/x.pt
 
+# Texts in the metadata of safetensors files are carried to such files, and their loss is a warning.
+PYTHONPATH=$here/support python3 - <<'PYTHON'
+import json, os
+from write_safetensors import write
+
+two = bytes(8)
+lora = {"a.weight": ("F32", [2], two), "b.weight": ("F32", [2], two)}
+write("lora.safetensors", lora, {"format": "pt", "alpha": '{"r": 4}', "title": "t", "total_size": "16", "epoch": "1"})
+write("digits.safetensors", {"0": ("F32", [2], two), "1": ("F32", [2], two)}, {"format": "pt", "epoch": "1", "license": "mit"})
+write("tied.safetensors", {"embed": ("F32", [2], two)}, {"format": "pt", "other": "embed"})
+os.mkdir("disagree")
+parts = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+for part, key, texts in zip(parts, "ab", ({"title": "x", "one": "1"}, {"title": "y", "two": "2"})):
+    write("disagree/" + part, {key: ("F32", [2], two)}, {"format": "pt", "license": "mit", **texts})
+json.dump({"metadata": {}, "weight_map": dict(zip("ab", parts))}, open("disagree/model.safetensors.index.json", "w"))
+PYTHON
+
+# has_texts FILE TEXTS: the texts in the file's metadata that are not the format's.
+has_texts() {
+    local found
+    checks=$((checks + 1))
+    found=$(python3 - "$1" <<'PYTHON'
+import json, sys
+header = open(sys.argv[1], "rb").read()
+texts = json.loads(header[8:8 + int.from_bytes(header[:8], "little")])["__metadata__"]
+print({name: texts[name] for name in sorted(texts) if name != "format" and not name.startswith(("RESHARD", "DCP"))})
+PYTHON
+    )
+    [ "$found" = "$2" ] || report "$1 has the texts $found, not $2"
+}
+
+lora_texts="{'alpha': '{\"r\": 4}', 'epoch': '1', 'title': 't'}"
+succeeds 3 convert lora.safetensors lora1.safetensors --strict-warnings
+succeeds 1 convert lora.safetensors lora --strict-warnings --shard-size 8
+succeeds 3 convert lora sharded --to sharded_safetensors --strict-warnings
+succeeds 1 merge sharded merged.safetensors
+for file in lora1.safetensors lora/model-00001-of-00002.safetensors lora/model-00002-of-00002.safetensors \
+    sharded/*.safetensors merged.safetensors; do
+    has_texts "$file" "$lora_texts"
+done
+succeeds 1 convert lora.safetensors none.safetensors --no-carry
+has_texts none.safetensors "{}"
+succeeds 1 convert lora.safetensors renamed.safetensors --rename 'a.weight=1' --strict-warnings
+has_texts renamed.safetensors "$lora_texts"
+succeeds 3 convert lora.safetensors misread.safetensors --rename 'a.weight=t'
+has_texts misread.safetensors "{'alpha': '{\"r\": 4}', 'epoch': '1'}"
+grep -q "readers would take them for names of tensors: 'title'$" errors || report "a text that would be misread is not named"
+succeeds 1 inspect lora.safetensors
+grep -q '^metadata: alpha = {"r": 4}$' output || report "texts in the metadata are not shown"
+succeeds 1 diff lora.safetensors none.safetensors
+grep -q "^note: texts in the metadata differ, and are not compared: 'alpha', 'epoch', 'title'$" errors ||
+    report "nothing is said of texts that are not compared"
+
+no_place="texts in the metadata are not carried, since torch_dcp has no place for them: 'alpha', 'epoch', 'title'"
+succeeds 3 convert lora.safetensors lora_dcp --to torch_dcp
+grep -q "^warning: lora.safetensors: $no_place$" errors || report "texts are lost without a word"
+refuses 3 "1 warning is refused" convert lora.safetensors out/x --to torch_dcp --strict-warnings
+succeeds 1 convert lora.safetensors lora_dcp2 --to torch_dcp --strict-warnings --no-carry
+succeeds 1 plan --source lora.safetensors --target lora.safetensors --to torch_dcp
+grep -q "^warning: lora.safetensors: $no_place$" errors || report "plan does not warn of texts"
+
+for command in "convert disagree two1.safetensors" "merge disagree two2.safetensors"; do
+    # shellcheck disable=SC2086 # words
+    succeeds 3 $command
+    has_texts "${command##* }" "{'license': 'mit', 'one': '1', 'two': '2'}"
+    grep -q "^warning: disagree: texts in the metadata are not carried, since files have different values: 'title'$" errors ||
+        report "a text that files disagree on is not named: $command"
+done
+
+# A text that is the key of a tensor makes no tensor of its name, if the key is a number and the name is none; else it is noted.
+succeeds 1 convert digits.safetensors digits.npz --no-carry --json
+expects output "d['keys']" 2
+succeeds 1 convert digits.safetensors digits1.safetensors --strict-warnings
+has_texts digits1.safetensors "{'epoch': '1', 'license': 'mit'}"
+succeeds 3 convert tied.safetensors tied.npz
+grep -q "^note: 'other' is written as a tensor: the metadata of the source say" errors || report "a new tensor is not noted"
+
+# Values may be selected without tensors, if they are written.
+succeeds 3 convert a.pt epoch.pt --only epoch
+succeeds 1 inspect epoch.pt
+grep -q "^not a tensor: epoch = 3$" output || report "a value that is selected alone is not written"
+refuses 3 "no tensor is selected, but values" convert a.pt out/x.pt --only epoch --no-objects
+
 conclude

@@ -134,8 +134,8 @@ struct checkpoint_metadata {
     std::vector<detail::checkpoint_tensor> tensors;
     std::string
         save{}; ///< the id of the save that the files belong to; empty where others wrote them
-    std::map<std::string, std::string>
-        metadata;                      ///< of the first file, without what describes shards
+    /// Texts of all files, without what describes shards: of one that they disagree on, the first.
+    std::map<std::string, std::string> metadata;
     std::vector<std::string> warnings; ///< each begins with its file
     /// What holds more of the same checkpoint, and was not read: files beside these, such as the
     /// optimizer state and master weights of a Unified Checkpoint.
@@ -159,6 +159,7 @@ struct checkpoint_metadata {
     std::set<std::string, std::less<>> not_selected{};
     /// Of a save for its own layout only, whose shards each file has; empty: it is for any layout.
     std::vector<holder_t> this_layout_only{};
+    std::set<std::string> metadata_differs{}; ///< names of texts that files disagree on
 
     bool operator==(checkpoint_metadata const&) const = default;
 };

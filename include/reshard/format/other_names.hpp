@@ -24,6 +24,13 @@ RESHARD_DECL bool is_own_name(std::string_view name);
 /// True for a name that the metadata of a file has for something else, so that it is no alias.
 RESHARD_DECL bool is_metadata_name(std::string_view name);
 
+/// True for a name under which metadata have what is for users, whatever the files are.
+RESHARD_DECL bool is_text_name(std::string_view name);
+
+/// False for a name that is no alias of a key, whatever metadata say: a number is an alias of
+/// numbers only, so that `{"epoch": "1"}` does not speak of a tensor `1`.
+RESHARD_DECL bool may_be_alias(std::string_view name, std::string_view key);
+
 /// Adds the aliases that a file's metadata names: `{alias: key}`, where the key is a tensor of the
 /// file, and the alias none. One that another file gives to another key is that of neither.
 ///
@@ -39,6 +46,11 @@ RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
 RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
                               std::map<std::string, std::string> const& aliases,
                               std::vector<std::string> const& keys);
+
+/// Adds the texts of one more file's metadata, but for those that are ours. One that files disagree
+/// on keeps the first value, and is noted.
+RESHARD_DECL void add_texts(checkpoint_metadata& opened,
+                            std::map<std::string, std::string> const& of_file);
 
 /// Adds each alias as a tensor with the shards of its key. One that is a tensor itself, or whose
 /// key is none, is left out.

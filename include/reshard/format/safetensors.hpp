@@ -121,7 +121,7 @@ struct safetensors_options {
     /// The path of a file that says which files of a directory ranks wrote, and how their tensors
     /// are cut (`read_rank_files`); empty: files say it themselves.
     std::string source_layout = {};
-    bool takes_values_alone = false; ///< no tensor need be left, as of what is only shown
+    bool takes_values_alone = false; ///< no tensor need be left, if there are other values
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.mode, self.max_header_bytes, self.max_depth, self.from, self.only, self.without,

@@ -141,8 +141,7 @@ struct comparison {
     std::optional<detail::tensor_difference> first;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
-    /// Keys of both of which one or both checkpoints cannot read the tensor, or the other value if
-    /// their formats let such be read.
+    /// Keys of both of which a checkpoint cannot read the tensor or value, sorted.
     std::vector<std::string> not_compared;
     /// How many tensors are equal by the digests that were saved with them; they were not read.
     index_t by_digests = 0;

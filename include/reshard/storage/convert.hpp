@@ -49,6 +49,18 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
 /// left out; empty where none does, or where a warning was given when it was opened.
 RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source);
 
+/// What a conversion does with the texts that others put into the metadata of safetensors files.
+struct carried_texts {
+    std::map<std::string, std::string> texts = {}; ///< of each file that is written
+    std::vector<std::string> no_place = {};        ///< names that the format has no place for
+    std::vector<std::string> differing = {};       ///< names that files of the source disagree on
+    std::vector<std::string> misread = {};         ///< readers would take them for names of tensors
+};
+
+/// \param format by its name; empty: safetensors
+RESHARD_DECL carried_texts texts_of(checkpoint_metadata const& source, mapping const& program,
+                                    std::string const& format);
+
 } // namespace detail
 
 /// What a conversion may be told.
@@ -70,7 +82,8 @@ struct convert_options {
     /// \par Units bytes, and a MiB at least
     index_t memory_budget = index_t{512} << 20;
     /// Files beside the source that hold no tensors, such as a configuration or a tokenizer, are
-    /// copied beside the new checkpoint, unless that is one file.
+    /// copied beside the new checkpoint, unless that is one file. Texts in the metadata of
+    /// safetensors files are carried to such files.
     bool carry = true;
     /// Values of the source that are no tensors are carried to formats that have a place for them
     /// (`torch_dcp`, `megatron_torch_dist`, `torch_save`); for others they are an error. Else they

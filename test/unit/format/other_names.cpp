@@ -68,6 +68,22 @@ BOOST_AUTO_TEST_CASE(files_that_disagree_have_no_alias) {
     BOOST_TEST((opened.aliases == names{{"b", "w"}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_number_is_an_alias_of_numbers_only) {
+    names aliases;
+    note_aliases(aliases, header_of({"0", "1", "2.5"}, {{"epoch", "1"}, {"v", "2.5"}, {"3", "0"}}));
+    BOOST_TEST((aliases == names{{"3", "0"}}));
+    check_texts({{"epoch", "1"}}, {}, {"0", "1"});
+}
+
+BOOST_AUTO_TEST_CASE(texts_are_of_all_files) {
+    checkpoint_metadata opened = checkpoint_of({});
+    add_texts(opened, {{"a", "1"}, {"b", "2"}});
+    add_texts(opened, {{"a", "1"}, {"b", "3"}, {"c", "4"}});
+    BOOST_TEST(opened.metadata.at("b") == "2");
+    BOOST_TEST(opened.metadata.at("c") == "4");
+    BOOST_TEST((opened.metadata_differs == std::set<std::string>{"b"}));
+}
+
 BOOST_AUTO_TEST_CASE(an_alias_is_a_tensor_with_the_shards_of_its_key) {
     checkpoint_metadata opened = checkpoint_of({"m", "w"});
     opened.metadata = {{"a", "w"}, {"author", "nobody"}};

@@ -102,10 +102,7 @@ public:
         if (part == unified_part::model)
             note_aliases(aliases_, header);
         note_fused(header, path);
-        if (result_.files.size() == 1)
-            std::copy_if(header.metadata.begin(), header.metadata.end(),
-                         std::inserter(result_.metadata, result_.metadata.end()),
-                         [](auto const& named) { return !is_own_name(named.first); });
+        add_texts(result_, header.metadata);
         return header;
     }
 

@@ -29,6 +29,10 @@ RESHARD_DECL bool is_metadata_name(std::string_view name) {
     return name == "format" || name == "DCP_VERSION" || is_own_name(name);
 }
 
+RESHARD_DECL bool is_text_name(std::string_view name) {
+    return !is_metadata_name(name) && name != "total_size"; // of the files as they are
+}
+
 RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
                               std::map<std::string, std::string> const& aliases,
                               std::vector<std::string> const& keys) {
@@ -36,11 +40,26 @@ RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
         if (is_metadata_name(name) || name.starts_with(reshard_info_name) || aliases.contains(name))
             fail(errc::usage, "write_options.texts: '", name,
                  "' is a name that the files have already; give the text another one");
-        if (std::ranges::find(keys, value) != keys.end())
+        if (may_be_alias(name, value) && std::ranges::find(keys, value) != keys.end())
             fail(errc::usage, "write_options.texts: '", name, "' has the value '", value,
                  "', which is the key of a tensor: readers would take the name for another one of "
                  "this tensor");
     }
+}
+
+RESHARD_DECL bool may_be_alias(std::string_view name, std::string_view key) {
+    constexpr std::string_view of_numbers = "0123456789.";
+    auto const is_number = [&](std::string_view text) {
+        return text.find_first_not_of(of_numbers) == text.npos;
+    };
+    return !is_number(key) || is_number(name);
+}
+
+RESHARD_DECL void add_texts(checkpoint_metadata& opened,
+                            std::map<std::string, std::string> const& of_file) {
+    for (auto const& [name, value] : of_file)
+        if (!is_own_name(name) && opened.metadata.try_emplace(name, value).first->second != value)
+            opened.metadata_differs.insert(name);
 }
 
 RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
@@ -57,7 +76,8 @@ RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
         if (wanted.contains(entry.name))
             there.insert(entry.name);
     for (auto const& [name, value] : header.metadata)
-        if (!is_metadata_name(name) && there.contains(value) && !there.contains(name))
+        if (!is_metadata_name(name) && may_be_alias(name, value) && there.contains(value) &&
+            !there.contains(name))
             if (auto const [known, is_new] = aliases.try_emplace(name, value);
                 !is_new && known->second != value)
                 known->second = name; // no tensor's key

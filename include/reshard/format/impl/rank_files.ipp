@@ -59,8 +59,7 @@ public:
         for (auto const& alias : found.aliases)
             ++aliases_[alias];
         add_objects(offset, found.objects, std::move(opened.read_objects));
-        if (offset == 0)
-            result_.metadata = std::move(found.metadata);
+        add_texts(result_, found.metadata);
     }
 
     /// The checkpoint, with the keys that are selected.

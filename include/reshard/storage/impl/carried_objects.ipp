@@ -6,8 +6,11 @@
 #include <reshard/storage/convert.hpp>
 
 #include <reshard/format/megatron/torch_dist.hpp>
+#include <reshard/format/other_names.hpp>
+#include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 #include <reshard/format/written_formats.hpp>
+#include <reshard/storage/aliases.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/impl/carried_names.ipp>
 
@@ -16,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// The values that are no tensors: which a conversion carries, and which would be lost.
+/// The values and texts that are no tensors: which a conversion carries, and which would be lost.
 
 namespace reshard::detail {
 
@@ -91,6 +94,20 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
            (is_one ? "it" : "them") + advice_on_objects(source);
 }
 
+/// Refuses a source of which a part would be lost, or of which nothing is read.
+inline void check_all_read(checkpoint_metadata const& source) {
+    if (!source.unread.empty())
+        fail(errc::unsupported, source.path.string(), ": ",
+             first_and_more(source.unread.front(), source.unread.size()), " ",
+             source.unread_reason);
+    bool const has_some =
+        !source.tensors.empty() || source.objects.empty() ||
+        !std::ranges::all_of(source.objects, [](auto const& one) { return !one.opaque.empty(); });
+    if (!has_some)
+        fail(errc::unsupported, source.path.string(), ": '", source.objects.front().key, "' ",
+             source.objects.front().opaque, "; there is nothing else that could be written");
+}
+
 /// The values that are to be carried.
 ///
 /// \throws error with errc::unsupported where the target has no place for them
@@ -114,6 +131,51 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, mapping co
             object.key = found->second;
         }
     return objects;
+}
+
+RESHARD_DECL carried_texts texts_of(checkpoint_metadata const& source, mapping const& program,
+                                    std::string const& format) {
+    carried_texts found;
+    for (auto const& [name, value] : source.metadata)
+        if (!is_text_name(name))
+            continue;
+        else if (is_other_format(format))
+            found.no_place.push_back(name);
+        else if (source.metadata_differs.contains(name))
+            found.differing.push_back(name);
+        else if (name.starts_with(reshard_info_name) || program.find(name) ||
+                 (may_be_alias(name, value) && program.find(value)))
+            found.misread.push_back(name);
+        else
+            found.texts.emplace(name, value);
+    return found;
+}
+
+/// How the files are written, with the texts of the source. A text that is given counts more.
+inline write_options writing_of(checkpoint const& source, mapping const& program,
+                                convert_options const& how) {
+    write_options writing = how.writing;
+    if (how.carry)
+        writing.texts.merge(texts_of(source.metadata(), program, writing.format).texts);
+    return writing;
+}
+
+/// Says which names that only metadata have become tensors. That of an output layer is none that
+/// metadata would have by chance.
+inline void note_new_tensors(std::vector<std::string>& notes, checkpoint_metadata const& source,
+                             mapping const& program, alias_map const& kept) {
+    bool const is_safetensors =
+        source.format == "huggingface" || source.format.ends_with("safetensors");
+    bool const has_texts = is_safetensors && source.save.empty();
+    for (auto const& [name, key] : source.aliases)
+        if (has_texts && program.find(name) && !kept.contains(name) && !is_output_layer(name) &&
+            !is_output_layer(key))
+            notes.push_back("'" + name +
+                            "' is written as a tensor: the metadata of the source say "
+                            "that it is another name of '" +
+                            key +
+                            "'; if it is none, leave it out "
+                            "(--without)");
 }
 
 } // namespace reshard::detail

@@ -89,20 +89,6 @@ index_t sum_over(group auto const& world, index_t mine) {
     return sum;
 }
 
-/// Refuses a source of which a part would be lost, or of which nothing is read.
-inline void check_all_read(checkpoint_metadata const& source) {
-    if (!source.unread.empty())
-        fail(errc::unsupported, source.path.string(), ": ",
-             first_and_more(source.unread.front(), source.unread.size()), " ",
-             source.unread_reason);
-    bool const has_some =
-        !source.tensors.empty() || source.objects.empty() ||
-        !std::ranges::all_of(source.objects, [](auto const& one) { return !one.opaque.empty(); });
-    if (!has_some)
-        fail(errc::unsupported, source.path.string(), ": '", source.objects.front().key, "' ",
-             source.objects.front().opaque, "; there is nothing else that could be written");
-}
-
 /// Refuses a tensor that is larger than all files together, before anything is planned for it: its
 /// shards cannot cover it.
 inline void check_held(checkpoint_metadata const& source) {
@@ -184,11 +170,12 @@ struct planned_conversion {
                 judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
         names = tie_names(source, program, how);
         std::ranges::move(names.notes, std::back_inserter(notes));
-        files = files_for(program,
-                          verdict.left_out.empty()
-                              ? how.wanted
-                              : std::optional(without_left_out(*how.wanted, verdict)),
-                          how.writing, names.aliases, objects_of(source, program, how));
+        files = files_for(
+            program,
+            verdict.left_out.empty() ? how.wanted
+                                     : std::optional(without_left_out(*how.wanted, verdict)),
+            writing_of(source, program, how), names.aliases, objects_of(source, program, how));
+        note_new_tensors(notes, source.metadata(), program, files.metadata.aliases);
     }
 
     /// \throws error with errc::bad_layout for fused tensors that cannot be written so, and
