@@ -189,14 +189,6 @@ using common_tensors = std::vector<std::pair<std::size_t, std::size_t>>;
 /// Sorts the keys of two layouts into those of both, and those of one.
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result);
 
-/// The lowest number that some rank has, or `none` where all have that.
-std::size_t lowest(group auto const& world, std::size_t mine, std::size_t none) {
-    std::size_t least = none;
-    for (std::size_t const one : gather_values(world, mine))
-        least = std::min(least, one);
-    return least;
-}
-
 /// Compares values that are no tensors by what they say (see `text_of`): those of two checkpoints
 /// of one format by their keys, and by their values where both formats let these be read.
 ///
@@ -287,7 +279,7 @@ comparison compare(group auto const& world, checkpoint const& a, checkpoint cons
         result.not_compared.insert(result.not_compared.end(), result.objects.unread.begin(),
                                    result.objects.unread.end());
     detail::add_counts(result, detail::gather_values(world, detail::counts_of(mine)));
-    first = detail::lowest(world, first, common.size());
+    first = std::ranges::min(detail::gather_values(world, first));
     if (first < common.size())
         result.first = detail::difference_of(detail::stored_tensor(a, common[first].first),
                                              detail::stored_tensor(b, common[first].second));

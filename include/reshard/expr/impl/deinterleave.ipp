@@ -267,8 +267,7 @@ inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
     return true;
 }
 
-/// Whether some line along `axis` of an output has a tensor of one part, then another tensor, then
-/// the first one of another part: as in the fused tensor, whose axis is `along`.
+/// Whether tensors alternate along an axis of an output, as they do along the fused axis `along`.
 inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
     std::ranges::sort(pieces, {}, [&](auto const& one) { return one.target.offset[axis]; });
     auto const is_behind = [&](member_piece const& a, member_piece const& b) {
@@ -276,8 +275,7 @@ inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, st
                overlap_beside(a.target, b.target, axis);
     };
     auto const is_repeated = [&](std::size_t n) { // as of copies one after the other
-        return std::ranges::count(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(n),
-                                  pieces[n].source, &member_piece::source) > 0;
+        return &*std::ranges::find(pieces, pieces[n].source, &member_piece::source) != &pieces[n];
     };
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         member_piece const& first = pieces[i];

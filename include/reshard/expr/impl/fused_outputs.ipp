@@ -204,8 +204,7 @@ public:
         return all;
     }
 
-    /// Whether an output has the tensors of a fused one in turns along one of its axes, and no
-    /// macro took them apart.
+    /// Whether an output alternates the tensors of a fused one, and no macro took them apart.
     ///
     /// \pre each of its pieces has elements of one of these tensors
     bool are_in_turns(mapping_output const& output, parts_taken const& taken) const {
@@ -220,8 +219,7 @@ public:
         return false;
     }
 
-    /// What is wrong with a tensor that follows one that a macro took apart, if it is of another
-    /// number of parts.
+    /// What is wrong with a tensor if the one that it follows was taken apart as other parts.
     std::optional<std::string> find_other_parts(mapping_output const& output) const {
         auto const followed = followed_.find(output.key);
         if (followed == followed_.end())
@@ -339,8 +337,7 @@ inline std::string taken_text(std::vector<index_t> const& elements) {
     return text;
 }
 
-/// The outputs that have elements of a fused tensor, in the order in which they have them, as
-/// names of a statement.
+/// The outputs that have elements of a fused tensor, in their order, as names of a statement.
 inline std::string takers_of(mapping const& program, fused_sources const& known,
                              parts_taken const& from) {
     std::vector<std::pair<index_t, std::string>> takers;
