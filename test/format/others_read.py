@@ -417,7 +417,7 @@ class Checks:
                       f"{'equal' if self.verdicts[-1] else 'differs'}")
 
     def tied(self):
-        """A tied Llama is untied, cut for two pipeline stages of which each has its own tensor, and put together again."""
+        """A tied Llama is untied, cut for two pipeline stages of which each has its own tensor, and put together again: two tensors."""
         import torch
         import transformers
         torch.manual_seed(7)
@@ -443,7 +443,7 @@ class Checks:
         subprocess.run([self.tool, "convert", cut, self.work / "back", *program, "--reverse"], check=True, capture_output=True)
         with torch.no_grad():
             wanted = model(numbers).logits
-            for name, is_tied in ("untied", False), ("shared", True), ("whole", True), ("back", True):
+            for name, is_tied in ("untied", False), ("shared", True), ("whole", False), ("back", True):
                 loaded, said = transformers.LlamaForCausalLM.from_pretrained(self.work / name, output_loading_info=True)
                 one = loaded.lm_head.weight.data_ptr() == loaded.model.embed_tokens.weight.data_ptr()
                 self.verdicts.append(torch.equal(loaded.eval()(numbers).logits, wanted) and one == is_tied and
