@@ -101,7 +101,7 @@ hints "^files: this is a directory with 'scheduler.pt', not a checkpoint: it has
 cp "$formats/paddle/paddle-3.3/model.pdparams" files
 hints "; give files/model.pdparams itself, which looks like paddle_params" files
 cp "$nested" files
-hints "; give files/model.pdparams itself, which looks like paddle_params, or the other one" files
+hints "; give files/model.pdparams itself, which looks like paddle_params, or the other one; if each has its parts of the same tensors, say which with --source-layout FILE" files
 
 # Safetensors files without the one that says what is in them.
 cp -r "$formats/paddle/paddle-3.3/safetensors" paddle

@@ -208,7 +208,10 @@ inline std::string hint_of_entries(file_store const& files,
                    format +
                    (others == 0   ? ""
                     : others == 1 ? ", or the other one"
-                                  : ", or one of " + std::to_string(others) + " others");
+                                  : ", or one of " + std::to_string(others) + " others") +
+                   (is_file && others > 0 ? "; if each has its parts of the same tensors, say "
+                                            "which with --source-layout FILE"
+                                          : "");
     }
     return {};
 }

@@ -290,6 +290,10 @@ private:
         index_t placed = 0;
         for (index_t const count : book_.stages->counts)
             placed += count;
+        if (placed > 0 && layers_ == 0)
+            fail(errc::unknown_key, book_.file, ": stages.layers: no key begins with '",
+                 book_.stages->layer_prefix, "', a number and '", book_.stages->layer_suffix,
+                 "'; it takes no '*'");
         if (placed > layers_)
             notes.push_back(book_.file + ": stages.counts place " + counted(placed, "layer") +
                             ", but the keys have " + std::to_string(layers_) +
