@@ -402,8 +402,12 @@ std::string text_of_parts(mapping const& program, layout const& held, catalog co
             continue;
         auto const& pieces = output->value.pieces;
         catalog_entry const* const wanted = target ? target->find(output->key) : nullptr;
+        std::map<detail::key_id, std::size_t> counts; // several: the program knows the order
         for (std::size_t i = 0; i < pieces.size(); ++i)
-            if (auto const from = named.find(pieces.source(i)); from != named.end()) {
+            ++counts[pieces.source(i)];
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            if (auto const from = named.find(pieces.source(i));
+                from != named.end() && counts[from->first] == 1) {
                 detail::mapping_source const tensor = program.sources()[from->first];
                 if (is_taken_whole(pieces[i], from->second, tensor.shape[from->second], wanted))
                     keys.emplace(tensor.key);

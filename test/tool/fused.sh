@@ -372,6 +372,14 @@ succeeds 1 convert named out/global --layout tp2.json --to torch_dcp
 succeeds 1 convert out/global out/global_whole
 checks=$((checks + 1))
 ! grep -q 'by its name' errors || report "torch_dcp has a global order: $(cat errors)"
+# Nor if a program takes a tensor apart by groups of heads, as the reverse of one that joined them.
+echo "q, k, v -> l.qkv_proj.weight, $grouped" >groups.aoa
+echo '{"mesh": [["tp", 3]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >all3.json
+succeeds 1 convert heads out/groups --program groups.aoa --layout all3.json
+succeeds 1 convert out/groups out/groups_back --program groups.aoa --reverse
+checks=$((checks + 1))
+! grep -q 'by its name' errors || report "groups are taken apart: $(cat errors)"
+succeeds 1 diff --data out/groups_back heads
 
 # Numbers of heads that the model of the source does not have.
 for macro in fused_qkv fused_qkv_old; do
