@@ -155,6 +155,12 @@ grep -q warning errors && report "a whole model is called a part"
 mkdir -p nanotron/model
 echo '{}' >nanotron/checkpoint_metadata.json
 hints "it is of nanotron, .* --source-layout FILE" nanotron
+mkdir -p nanotron/model/a nanotron/model/b
+for part in a b; do
+    python3 "$here/support/write_safetensors.py" nanotron/model/$part/model_weight_pp-rank-0-of-1_tp-rank-0-of-2.safetensors \
+        '{"data": {"dtype": "F32", "shape": [2]}}'
+done
+hints "it is of nanotron, .* --source-layout FILE" nanotron/model
 mkdir bins
 cp "$nested" bins/x-00001-of-00002.bin
 hints "^bins: x.bin.index.json is missing, which says which tensors are in 'x-00001-of-00002.bin'" bins

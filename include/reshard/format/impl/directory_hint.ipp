@@ -49,10 +49,12 @@ inline std::string hint_of_ranks(file_store const& files,
 /// \par Source nanotron writes `checkpoint_metadata.json` beside the directory `model`
 inline std::string hint_of_parts(file_store const& files, std::filesystem::path const& directory,
                                  std::vector<std::filesystem::path> const& all) {
-    if (files.find(directory / "checkpoint_metadata.json") == file_store::kind::file &&
-        files.find(directory / "model") == file_store::kind::directory)
-        return "it is of nanotron, whose files are of ranks and " +
-               std::string(source_layout_advice);
+    for (std::filesystem::path at = directory; !at.empty() && at != at.parent_path();
+         at = at.parent_path())
+        if (files.find(at / "checkpoint_metadata.json") == file_store::kind::file &&
+            files.find(at / "model") == file_store::kind::directory)
+            return "it is of nanotron, whose files are of ranks and " +
+                   std::string(source_layout_advice);
     for (std::filesystem::path const& path : all) {
         auto const parts = parts_with(path, all);
         bool const is_directory = files.find(path) == file_store::kind::directory;
