@@ -30,6 +30,21 @@ echo '{"mesh": [["tp", 2]], "rules": [{"match": "**", "shard": {"tp": 0}}]}' >tw
 succeeds 3 convert six two --program "$models/llama_fuse.aoa" --reverse --layout two.json
 equal original two
 
+# The numbers of heads tell how large q, k and v were, also without a target.
+file heads.safetensors '{"q": {"dtype": "F32", "shape": [8, 4]}, "k": {"dtype": "F32", "shape": [2, 4]}, "v": {"dtype": "F32", "shape": [2, 4]},
+    "l.q": {"dtype": "F32", "shape": [4, 6]}, "l.k": {"dtype": "F32", "shape": [4, 2]}, "l.v": {"dtype": "F32", "shape": [4, 2]}}'
+echo '{"mesh": [["tp", 2]], "rules": [{"match": "l.*", "shard": {"tp": 1}}, {"match": "*", "shard": {"tp": 0}}]}' >two_axes.json
+for macro in fused_qkv fused_qkv_old; do
+    printf '%s\n' "q, k, v -> w, $macro, num_heads=8, num_key_value_groups=2, axis=0" \
+        "l.q, l.k, l.v -> l.w, $macro, num_heads=6, num_key_value_groups=2, axis=1" >heads.aoa
+    succeeds 1 convert heads.safetensors "$macro" --program heads.aoa
+    succeeds 1 convert "$macro" "$macro.back" --program heads.aoa --reverse
+    equal heads.safetensors "$macro.back"
+    succeeds 1 convert heads.safetensors "$macro.2" --program heads.aoa --layout two_axes.json
+    succeeds 1 convert "$macro.2" "$macro.2.back" --program heads.aoa --reverse
+    equal heads.safetensors "$macro.2.back"
+done
+
 # The reversed program, written to a file, does the same without the option.
 succeeds 1 reverse --program "$models/llama_fuse.aoa" --source original --target six
 cp output back.aoa

@@ -271,6 +271,22 @@ refuses_some "'d.qweight': rank 0 holds .*; do not cut 'd.scales', which belongs
 echo '{"quantization_config": {"quant_method": "gptq", "desc_act": true}}' >in_groups/config.json
 refuses_some "'d.qweight': rank 0 holds" convert in_groups out/x --layout a0r2.json
 
+# One g_idx serves tensors that are joined along their outputs, if it is in order.
+write_pair() { # DESC_ACT
+    rm -rf pair
+    model pair "{\"quantization_config\": {\"quant_method\": \"gptq\", \"desc_act\": $1}}" "$(python3 -c 'import json
+shapes = {"qweight": ("I32", [4, 8]), "qzeros": ("I32", [4, 1]), "scales": ("F16", [4, 8]), "g_idx": ("I32", [32])}
+print(json.dumps({f"{t}.{k}": {"dtype": d, "shape": s} for t in ("gate", "up") for k, (d, s) in shapes.items()}))')"
+}
+for kind in qweight qzeros scales; do
+    echo "gate.$kind, up.$kind -> gu.$kind, axis=1"
+done >pair.aoa
+printf '%s\n' 'gate.g_idx -> gu.g_idx' 'up.g_idx -> _' >>pair.aoa
+write_pair false
+succeeds 1 convert pair paired --program pair.aoa
+write_pair true
+refuses_some "'gu.qweight' cannot keep its scales 'gu.g_idx'" convert pair out/x --program pair.aoa
+
 # Scales that follow by a pattern: the same as by statements.
 echo 'q.weight_packed, k.weight_packed -> qk.weight_packed, axis=0' >fuse.aoa
 refuses_some "'qk.weight_packed' has elements of '[qk].weight_packed', and '[qk].weight_scale', which belongs to them" \

@@ -264,8 +264,8 @@ BOOST_AUTO_TEST_CASE(numbers_of_joined_parameters_have_to_be_equal) {
     BOOST_CHECK_EXCEPTION(
         lower(code, with(data_type::f64)), error,
         mentions(errc::dtype_mismatch,
-                 "'b.beta1_pow_acc_0' is float64 [1], and 'a.beta1_pow_acc_0', of a parameter "
-                 "that is joined with its, is float32 [1]"));
+                 "'b.beta1_pow_acc_0' is float64 [1], and 'a.beta1_pow_acc_0', whose parameter "
+                 "is joined with it, is float32 [1]"));
 }
 
 BOOST_AUTO_TEST_CASE(aliases_are_of_the_first_name_and_come_in_the_order_of_keys) {

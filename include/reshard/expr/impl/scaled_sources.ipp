@@ -115,6 +115,13 @@ public:
         try {
             return scales_and_form(output.value, first.form, first.dtype, source_of);
         } catch (error const& problem) {
+            numbers const has = sources_of(scales.value);
+            if (problem.code() == errc::overlap && has.size() == 1 && is_plain_index(rule))
+                return scales_and_form(output.value, first.form, first.dtype, [&](key_id id) {
+                    scale_source from = source_of(id);
+                    from.scales = has[0];
+                    return from;
+                });
             if (problem.code() != errc::overlap || !has_all(scales, rule, ids))
                 throw;
         }
@@ -136,6 +143,12 @@ private:
                  "', which has none");
         return {number_of(one->scales), source_.tensors[one->scales].dtype,
                 source_.shape_of(source_.tensors[one->tensor]), one->form};
+    }
+
+    /// Whether companions are the groups of input channels, which are in their order: then they are
+    /// equal for tensors that are joined along another axis.
+    bool is_plain_index(scale_rule const& rule) const {
+        return rule.scales.ends_with("g_idx") && !source_.quantised.is_reordered;
     }
 
     /// The tensors of the source that an output has elements of, each once, as they follow along

@@ -128,6 +128,8 @@ public:
         detail::report_cut_groups(context_, one_, word_, axis(), groups);
     }
 
+    bool runs_backwards() const { return context_.options.reverse; }
+
     /// A temporary that would be called `preferred`.
     name fresh(std::string const& preferred) const {
         context_.count(one_, 1, preferred.size());
@@ -297,13 +299,20 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
                                         fused.pieces("fused_qkv_old_tmp.K_", count.key),
                                         fused.pieces("fused_qkv_old_tmp.V_", count.key)};
     name from = fused.left(0);
-    if (fuses) {
+    bool const cuts_each = fuses && fused.runs_backwards(); // so that heads tell the extents
+    for (std::size_t i = 0; cuts_each && i < 3; ++i) {
+        name const projection = fused.left(i);
+        fused.append(expanded, {&projection, 1}, heads[i]);
+    }
+    if (fuses && !cuts_each) {
         name const all[] = {fused.left(0), fused.left(1), fused.left(2)};
         from = fused.fresh(fused.text(all[0]) + '.' + fused.text(all[1]) + '.' +
                            fused.text(all[2]) + ".tmp");
         fused.append(expanded, all, {&from, 1});
     }
-    fused.append_split(expanded, from, qkv_order(heads, static_cast<std::size_t>(source)), source);
+    if (!cuts_each)
+        fused.append_split(expanded, from, qkv_order(heads, static_cast<std::size_t>(source)),
+                           source);
     for (std::size_t i = 0; parts_it && i < 3; ++i) {
         name const projection = fused.right(i);
         fused.append(expanded, heads[i], {&projection, 1});
