@@ -275,7 +275,7 @@ refuses_some "'d.qweight': rank 0 holds" convert in_groups out/x --layout a0r2.j
 write_pair() { # DESC_ACT
     rm -rf pair
     model pair "{\"quantization_config\": {\"quant_method\": \"gptq\", \"desc_act\": $1}}" "$(python3 -c 'import json
-shapes = {"qweight": ("I32", [4, 8]), "qzeros": ("I32", [4, 1]), "scales": ("F16", [4, 8]), "g_idx": ("I32", [32])}
+shapes = {"qweight": ("I32", [4, 16]), "qzeros": ("I32", [4, 2]), "scales": ("F16", [4, 16]), "g_idx": ("I32", [32])}
 print(json.dumps({f"{t}.{k}": {"dtype": d, "shape": s} for t in ("gate", "up") for k, (d, s) in shapes.items()}))')"
 }
 for kind in qweight qzeros scales; do
