@@ -248,6 +248,7 @@ turns "$six" 'a, b, c -> p, axis=0' 'd, e, f -> q, axis=0' 'p, q -> v, axis=0'
 turns "$six" 'b -> x' 'a -> y, dtype="float64"' 'y -> a, dtype="float32"' 'a, x, c, d, e, f -> v, axis=0'
 turns "$six" 'a -> l, r, axis=1' 'l, r -> a, axis=1' 'a, b, c, d, e, f -> v, axis=0'
 turns "$six" 'b, a, c, d, e, f -> t, axis=0' 't -> v, permute="[1, 0]"'
+turns 'w, w -> t, axis=1' 't -> v, reshape="[3, 16]"'
 turns 'w -> v, reshape="[6, 2, 2]"' 'v -> v, slice="[0:6, 0:1, :]"'
 turns 'w -> a, slice="[0:2, :]"' 'w -> b, slice="[2:4, :]"' 'w -> c, slice="[4:6, :]"' \
     'w -> d, slice="[6:8, :]"' 'w -> e, slice="[8:10, :]"' 'w -> f, slice="[10:12, :]"' 'a, b, c, d, e, f -> v, axis=0'

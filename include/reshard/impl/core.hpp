@@ -72,6 +72,7 @@
 #include <reshard/expr/impl/fused_outputs.ipp>
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>
+#include <reshard/expr/impl/member_pieces.ipp>
 #include <reshard/expr/impl/same_elements.ipp>
 #include <reshard/expr/impl/scale_forms.ipp>
 #include <reshard/expr/impl/scaled_sources.ipp>

@@ -252,48 +252,6 @@ private:
     std::vector<index_t> ends_; ///< in a block
 };
 
-/// A piece of an output that has elements of one of the tensors of a fused one.
-struct member_piece {
-    index_t member = 0;
-    index_t part = 0;
-    box target, source;
-};
-
-/// Whether two boxes have places in common on all axes but one.
-inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
-    for (std::size_t i = 0; i < a.ndim(); ++i)
-        if (i != axis && (a.offset[i] >= b.end(i) || b.offset[i] >= a.end(i)))
-            return false;
-    return true;
-}
-
-/// Whether tensors alternate along an axis of an output, as they do along the fused axis `along`.
-inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
-    std::ranges::sort(pieces, {}, [&](auto const& one) { return one.target.offset[axis]; });
-    auto const is_behind = [&](member_piece const& a, member_piece const& b) {
-        return b.target.offset[axis] >= a.target.end(axis) &&
-               overlap_beside(a.target, b.target, axis);
-    };
-    auto const is_repeated = [&](std::size_t n) { // as of copies one after the other
-        return &*std::ranges::find(pieces, pieces[n].source, &member_piece::source) != &pieces[n];
-    };
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        member_piece const& first = pieces[i];
-        std::vector<member_piece const*> others; // between the first piece and the next one
-        for (std::size_t n = i + 1; n < pieces.size(); ++n) {
-            member_piece const& next = pieces[n];
-            if (!is_behind(first, next) || is_repeated(n))
-                continue;
-            if (next.member != first.member)
-                others.push_back(&next);
-            else if (next.part != first.part && overlap_beside(first.source, next.source, along) &&
-                     std::ranges::any_of(others, [&](auto* one) { return is_behind(*one, next); }))
-                return true;
-        }
-    }
-    return false;
-}
-
 /// Says of each tensor of an output which tensors of a fused source it has elements of.
 class member_pairs {
 public:

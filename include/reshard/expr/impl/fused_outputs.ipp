@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/expr/impl/deinterleave.ipp>
+#include <reshard/expr/impl/member_pieces.ipp>
 
 #include <algorithm>
 #include <cstddef>
@@ -214,7 +215,7 @@ public:
         if (std::ranges::all_of(pieces, is_first) || is_taken_apart(output.key, taken))
             return false;
         for (std::size_t k = 0; k < output.value.ndim(); ++k)
-            if (detail::are_in_turns(pieces, k, along))
+            if (are_interleaved(pieces, k, along, taken.is_sized))
                 return true;
         return false;
     }
@@ -265,8 +266,7 @@ private:
         return found;
     }
 
-    /// Whether macros took a fused tensor apart as it was interleaved for all that an output, or
-    /// the tensor that it follows, has of it.
+    /// Whether macros took apart all that an output, or what it follows, has of a fused tensor.
     bool is_taken_apart(std::string const& output, parts_taken const& taken) const {
         index_t const extent = sources_[taken.source].shape[axis(taken.source)];
         auto const sizes = member_sizes(*taken.made, extent);

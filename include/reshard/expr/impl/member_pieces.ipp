@@ -1,0 +1,95 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_MEMBER_PIECES_IPP
+#define RESHARD_EXPR_IMPL_MEMBER_PIECES_IPP
+
+#include <reshard/core/box.hpp>
+#include <reshard/core/index_vector.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+#include <vector>
+
+/// \file
+/// How an output has the tensors of a fused one beside each other.
+
+namespace reshard::detail {
+
+/// A piece of an output that has elements of one of the tensors of a fused one.
+struct member_piece {
+    index_t member = 0;
+    index_t part = 0;
+    box target, source;
+};
+
+/// Whether two boxes have places in common on all axes but one.
+inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
+    for (std::size_t i = 0; i < a.ndim(); ++i)
+        if (i != axis && (a.offset[i] >= b.end(i) || b.offset[i] >= a.end(i)))
+            return false;
+    return true;
+}
+
+/// Whether tensors alternate along an axis of an output, as they do along the fused axis `along`.
+inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
+    std::ranges::sort(pieces, {}, [&](auto const& one) { return one.target.offset[axis]; });
+    auto const is_behind = [&](member_piece const& a, member_piece const& b) {
+        return b.target.offset[axis] >= a.target.end(axis) &&
+               overlap_beside(a.target, b.target, axis);
+    };
+    auto const is_repeated = [&](std::size_t n) { // as of copies one after the other
+        return &*std::ranges::find(pieces, pieces[n].source, &member_piece::source) != &pieces[n];
+    };
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        member_piece const& first = pieces[i];
+        std::vector<member_piece const*> others; // between the first piece and the next one
+        for (std::size_t n = i + 1; n < pieces.size(); ++n) {
+            member_piece const& next = pieces[n];
+            if (!is_behind(first, next) || is_repeated(n))
+                continue;
+            if (next.member != first.member)
+                others.push_back(&next);
+            else if (next.part != first.part && overlap_beside(first.source, next.source, along) &&
+                     std::ranges::any_of(others, [&](auto* one) { return is_behind(*one, next); }))
+                return true;
+        }
+    }
+    return false;
+}
+
+/// Whether rows of a tensor follow one another along an axis of an output, as do those of another
+/// tensor, and the rows of other parts are on other lines: the fused axis, `along`, was split into
+/// parts and their rows.
+inline bool are_parts_on_lines(std::vector<member_piece> const& pieces, std::size_t axis,
+                               std::size_t along) {
+    std::set<std::pair<index_t, index_t>> seen; // one piece of a tensor and part tells
+    for (member_piece const& one : pieces) {
+        if (!seen.emplace(one.member, one.part).second)
+            continue;
+        bool has_own = false, has_other = false, is_split = false;
+        for (member_piece const& next : pieces) {
+            bool const is_on_line = overlap_beside(one.target, next.target, axis);
+            bool const is_same_part = next.part == one.part;
+            has_own |= is_on_line && is_same_part && next.member == one.member &&
+                       next.source.offset[along] != one.source.offset[along];
+            has_other |= is_on_line && is_same_part && next.member != one.member;
+            is_split |= !is_on_line && !is_same_part && next.member == one.member;
+        }
+        if (has_own && has_other && is_split)
+            return true;
+    }
+    return false;
+}
+
+/// \param is_sized the tensors are known, not only that each part has rows of all
+inline bool are_interleaved(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along,
+                            bool is_sized) {
+    return are_in_turns(pieces, axis, along) ||
+           (is_sized && are_parts_on_lines(pieces, axis, along));
+}
+
+} // namespace reshard::detail
+
+#endif
