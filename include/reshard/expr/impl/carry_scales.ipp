@@ -143,7 +143,7 @@ private:
     void check_declared(mapping_output const& output, relation const& declared,
                         scale_rule const& rule) {
         mapping_output const& scales = *program_.find(declared.companion);
-        block_form const said{declared.block, declared.count};
+        block_form const said{block_in(output.value.ndim(), declared.block), declared.count};
         try {
             made_scales const expected = in_.expected(output, scales, rule);
             auto const form = with_axes_of(expected.form, output.value.shape, scales.value.shape);
