@@ -152,7 +152,8 @@ private:
                 is_same = form->count_of(axis) == said.count_of(axis);
             if (is_same)
                 compare(output, scales, expected);
-            else if (form && how_read(*form, said, scales.value.shape) == scales_read::other_axes)
+            else if (form && form->ndim() == said.ndim() &&
+                     how_read(*form, said, scales.value.shape) == scales_read::other_axes)
                 fail_misread(output, scales, *form);
         } catch (error const& problem) {
             if (problem.code() == errc::bad_layout || problem.code() == errc::overlap)
