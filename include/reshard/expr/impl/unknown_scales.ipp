@@ -117,8 +117,8 @@ private:
                 pairs_.emplace(owner, tensor.key);
     }
 
-    /// Says how an output differs from its source tensor, so that it may need other scales; empty if
-    /// it does not differ.
+    /// Says how an output differs from its source tensor, so that it may need other scales; empty
+    /// if it does not differ.
     std::string what_is_wrong(mapping_output const& output, key_id id) const {
         std::string const from(program_.sources().key(id));
         auto const scales = pairs_.find(from);
