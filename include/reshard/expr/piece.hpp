@@ -60,7 +60,7 @@ struct piece {
 };
 
 /// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow if the boxes are
-/// invalid, or the order of axes is not a permutation of their axes
+///         invalid, or the order of axes is not a permutation of their axes
 constexpr void validate(piece const& part) {
     detail::check_factors(part.order, part.extent, part.joins);
     if (!detail::is_sound(part.target_box()) || !detail::is_sound(part.source_box()) ||

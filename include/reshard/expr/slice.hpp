@@ -73,7 +73,8 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 /// \throws     error with errc::shape_mismatch unless there is one range for each axis, and for a
 ///             range that exceeds its axis or ends before it begins
 /// \par Source the slice attribute of AOA, which PaddlePaddle does not have. Bounds are as in
-/// Python; but there bounds outside the axis are moved to its ends, and here they are refused
+///             Python; but there bounds outside the axis are moved to its ends, and here they are
+/// refused
 constexpr expression slice(expression const& tensor, std::span<detail::axis_range const> ranges) {
     box const region = detail::region_of(tensor, ranges);
     expression result{region.shape, tensor.dtype, detail::piece_list(tensor.ndim())};
@@ -98,7 +99,7 @@ constexpr expression slice(expression const& tensor,
 namespace detail {
 
 /// \throws error with errc::shape_mismatch unless `shape` is a valid shape with the tensor's number
-/// of axes
+///         of axes
 constexpr void check_resize(expression const& tensor, index_vector const& shape) {
     if (shape.size() != tensor.ndim())
         fail(errc::shape_mismatch, "there are ", shape.size(), " extents, and the shape ",

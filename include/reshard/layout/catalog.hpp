@@ -67,7 +67,7 @@ struct catalog_entry {
 };
 
 /// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor, or the
-/// parts do not fit its axes
+///         parts do not fit its axes
 constexpr void validate(catalog_entry const& entry) {
     detail::check_tensor(entry.key, entry.dtype, entry.shape);
     if (entry.parts.size() != entry.shape.size() ||

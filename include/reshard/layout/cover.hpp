@@ -175,7 +175,7 @@ constexpr std::optional<cover_fault> find_overlap(box_index const& index) {
 /// \pre        the boxes share no elements, and all lie inside `region`
 /// \throws     error with errc::overflow when `region` has more than 2^63 - 1 elements
 /// \par Source counting elements first keeps a cover of n boxes at O(n log n); comparing every pair
-/// takes minutes at a thousand ranks (PyTorch issue 163548)
+///             takes minutes at a thousand ranks (PyTorch issue 163548)
 constexpr std::optional<cover_fault> find_gap(box const& region, box_index const& index) {
     index_t held = 0;
     for (std::size_t i = 0; i < index.size(); ++i)

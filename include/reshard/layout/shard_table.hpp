@@ -32,7 +32,7 @@ struct table_shard {
 };
 
 /// \throws error with errc::bad_layout if offset and shape have different axes, or if the flat
-/// range is invalid
+///         range is invalid
 constexpr void validate(table_shard const& shard) {
     if (shard.region.offset.size() != shard.region.shape.size())
         fail(errc::bad_layout, "it has the shard ", shard.region.shape, " at offset ",

@@ -36,7 +36,7 @@ namespace reshard::model {
 /// | `linear_fc1` of Megatron-Core, as one tensor of all ranks | gate, up | 1 |
 ///
 /// \throws error with errc::shape_mismatch if the tensors do not fit together, or the blocks do not
-/// fit the tensors
+///         fit the tensors
 constexpr expression interleave(std::span<expression const> tensors, std::size_t axis,
                                 index_t blocks) {
     std::vector<std::vector<expression>> parts;
@@ -60,7 +60,7 @@ constexpr expression interleave(std::initializer_list<expression> tensors, std::
 ///
 /// \post   `interleave(deinterleave(fused, axis, blocks, extents), axis, blocks)` is `fused`
 /// \throws error with errc::shape_mismatch if the extents do not sum to the extent of `fused`, or
-/// the blocks do not fit them
+///         the blocks do not fit them
 constexpr std::vector<expression> deinterleave(expression const& fused, std::size_t axis,
                                                index_t blocks,
                                                std::vector<index_t> const& extents) {

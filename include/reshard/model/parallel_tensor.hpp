@@ -111,7 +111,7 @@ public:
     /// `experts` is the number of a layer's experts.
     ///
     /// \throws error with errc::bad_layout if degrees do not fit together, or do not fit the
-    /// pipeline or the experts
+    ///         pipeline or the experts
     explicit parallel_job(parallelism const& degrees, pipeline stages = {}, index_t experts = 0);
 
     holder_t rank_count() const;

@@ -193,7 +193,7 @@ constexpr mesh dense_mesh(parallelism const& job) {
 /// and `etp` the position of `tp`.
 ///
 /// \throws error with errc::bad_layout if that is not a whole number, or if a rank would be on
-/// another stage than in `dense_mesh`
+///         another stage than in `dense_mesh`
 constexpr mesh expert_mesh(parallelism const& job) {
     mesh const dense = dense_mesh(job);
     std::vector<mesh_axis> axes;

@@ -36,7 +36,7 @@ public:
     /// Chunks of these numbers of layers.
     ///
     /// \throws error with errc::bad_layout if a count is negative, or their number is not a
-    /// multiple of the number of stages
+    ///         multiple of the number of stages
     constexpr pipeline(index_t stages, std::vector<index_t> const& counts) : stages_(stages) {
         if (stages < 1 || counts.empty() || static_cast<index_t>(counts.size()) % stages != 0)
             fail(errc::bad_layout, counts.size(), " layer counts are not a multiple of ", stages,

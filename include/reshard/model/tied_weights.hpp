@@ -27,7 +27,7 @@ struct model_part {
 /// with dots between, and `prefix` precedes all.
 ///
 /// \throws     error with errc::bad_layout if two get one key, with errc::limit_exceeded for parts
-/// nested more than 64 deep
+///             nested more than 64 deep
 /// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses; there a layer
 ///             that overrides it may forget its children, here a part is a value and has nothing to
 ///             override

@@ -228,7 +228,7 @@ namespace model {
 /// \throws     error with errc::bad_layout for rules that do not suit the ranks, and for a tensor
 ///             that data-parallel ranks cut already
 /// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, whose
-/// ranges count the padding too
+///             ranges count the padding too
 std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
                                            auto const& rules) {
     detail::group_table const table(tensors);

@@ -142,7 +142,7 @@ inline char const* unfit_piece(piece const& part, expression const& output,
 }
 
 /// \throws error with errc::bad_layout if the pieces do not make up a tensor: within its bounds,
-/// and each element once
+///         and each element once
 inline void check_pieces_of(mapping_output const& output, source_list const& sources) {
     piece_list const& pieces = output.value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)
