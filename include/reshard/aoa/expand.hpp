@@ -47,8 +47,8 @@ struct expansion {
 /// Every error is a finding, and the other statements are expanded nevertheless; the results of a
 /// statement with an error have no value, and `lower_all` skips them.
 ///
-/// \post       if the expansion is complete, no name of the result has a placeholder, an array,
-///             a star or `^T`, and no macro's word is left
+/// \post       if the expansion is complete, no name of the result has a placeholder, an array, a
+///             star or `^T`, and no macro's word is left
 /// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they
 ///             rewrite text, here they replace nodes, and temporaries cannot collide with a name
 RESHARD_DECL expansion expand_all(program const& written, catalog const& source,

@@ -71,8 +71,8 @@ private:
 /// \pre        `expanded` is a result of `expand`
 /// \post       without an error, first one and then the other is the identity on `source`
 /// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there an uneven concat
-///             is split evenly, losses are not found, and fused macros count parts on the
-///             wrong side
+///             is split evenly, losses are not found, and fused macros count parts on the wrong
+///             side
 RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source,
                                   catalog const* target = nullptr,
                                   reverse_options const& options = {});
@@ -80,8 +80,7 @@ RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source
 /// The same; the first error is thrown.
 ///
 /// \throws error as `lower`, or with errc::not_invertible, with the position in the text, a caret
-///         and
-///         the chain of macros
+///         and the chain of macros
 RESHARD_DECL program reverse(program const& expanded, catalog const& source,
                              catalog const* target = nullptr, reverse_options const& options = {});
 

@@ -42,9 +42,9 @@ public:
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank: an error from adding a tensor; as `layout_of`, and as the
     ///         program; errc::bad_layout if a rank holds more or less than its layout says;
-    ///         errc::usage for an empty path, or versions_before too high; errc::already_exists
-    ///         if another file is at the path; errc::io if there is not enough shared memory,
-    ///         the file cannot be written, or ranks are on several nodes
+    ///         errc::usage for an empty path, or versions_before too high; errc::already_exists if
+    ///         another file is at the path; errc::io if there is not enough shared memory, the file
+    ///         cannot be written, or ranks are on several nodes
     template <group Group>
     bridge_source(Group const& world, source_tensors const& have, std::filesystem::path const& port,
                   bridge_options const& how = {})

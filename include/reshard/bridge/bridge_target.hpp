@@ -37,9 +37,9 @@ public:
     /// other one is filled. Waits for the source's port file until the deadline.
     ///
     /// \par Collective every rank of the group, in the same order, here and below
-    /// \throws error on every rank: an error from adding a tensor; errc::bad_layout for sets
-    ///         of different shards; errc::memory_overlap; errc::usage for an empty path; errc::io
-    ///         if its directory does not exist; errc::deadline if no source has come;
+    /// \throws error on every rank: an error from adding a tensor; errc::bad_layout for sets of
+    ///         different shards; errc::memory_overlap; errc::usage for an empty path; errc::io if
+    ///         its directory does not exist; errc::deadline if no source has come;
     ///         errc::corrupt_file for a port file that was cut short or is another file, and
     ///         errc::unsupported for one of another format; as `prepare` if the shapes, types or
     ///         keys of the source do not fit
@@ -63,9 +63,9 @@ public:
     /// source if one has come.
     ///
     /// \param  least waits for a version of that number or a higher one, until the deadline
-    /// \throws error on every rank: errc::deadline if such a version has not come, or
-    ///         every one was overwritten during the read; what `bridge_options::ready` throws; as
-    ///         the constructor if another source does not fit. Then `front` is unchanged
+    /// \throws error on every rank: errc::deadline if such a version has not come, or every one was
+    ///         overwritten during the read; what `bridge_options::ready` throws; as the constructor
+    ///         if another source does not fit. Then `front` is unchanged
     std::uint64_t update(std::uint64_t least = 0);
 
     /// The set that has a complete version, 0 or 1, and which version that is.

@@ -280,8 +280,8 @@ RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout if a source occurs twice, or if an output is not made
-///         of the sources, each of its elements once
+/// \throws error with errc::bad_layout if a source occurs twice, or if an output is not made of the
+///         sources, each of its elements once
 RESHARD_DECL void validate(mapping const& program);
 
 /// The mapping in which every key of `target` is the source tensor of that name; without a target,

@@ -68,9 +68,8 @@ constexpr detail::equal_share share_on(mesh const& ranks, holder_t rank, std::st
 ///
 /// \par Units  elements
 /// \throws     error with errc::shape_mismatch for an axis that does not exist, with
-///             errc::bad_layout
-///             for a share that is not one of `count`, an axis named twice or a negative extent,
-///             with errc::overflow for more than 2^63 - 1 elements
+///             errc::bad_layout for a share that is not one of `count`, an axis named twice or a
+///             negative extent, with errc::overflow for more than 2^63 - 1 elements
 /// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
 ///             `ShardedTensor.from_rank_offsets` of Megatron-Core
 constexpr shard_descriptor equal_shares(std::string key, data_type dtype,

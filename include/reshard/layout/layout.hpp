@@ -113,8 +113,8 @@ inline constexpr stored_form form_of<layout>{"layout", 1};
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout or errc::overflow if the invariant does not hold, or
-///         if a tensor is spread in no way
+/// \throws error with errc::bad_layout or errc::overflow if the invariant does not hold, or if a
+///         tensor is spread in no way
 RESHARD_DECL void validate(layout const& all);
 
 /// The layout in which holder `i` holds the shards `held[i]`.

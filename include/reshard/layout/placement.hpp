@@ -267,8 +267,8 @@ struct grid_recipe {
 /// \throws error with errc::bad_layout if two shards have one holder, or there are too many
 RESHARD_DECL index_t end_of_holders(grid_recipe const& grid);
 
-/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor, or
-///         if holders or placements do not fit
+/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor, or if
+///         holders or placements do not fit
 RESHARD_DECL void validate(grid_recipe const& grid);
 
 } // namespace detail

@@ -99,8 +99,7 @@ namespace reshard::model {
 ///
 /// \throws error with errc::unknown_key if no parameter begins at the address, or none may, at a
 ///         null one; it names the parameter that the address lies in, if there is one; with
-///         errc::memory_overlap if several begin there, naming two; and the first of
-///         `parameters`
+///         errc::memory_overlap if several begin there, naming two; and the first of `parameters`
 /// \par Source Megatron-Core's get_param_id_to_sharded_param_map and optim_state_to_sharding_state
 template <class View>
 shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& parameters,

@@ -131,8 +131,8 @@ private:
 
 /// The layout of a tensor.
 ///
-/// \throws error with errc::bad_layout that names key, axis and both numbers if the tensor does
-///         not fit the job
+/// \throws error with errc::bad_layout that names key, axis and both numbers if the tensor does not
+///         fit the job
 RESHARD_DECL tensor_sharding sharding_of(model::parallel_tensor const& tensor,
                                          model::parallel_job const& job);
 

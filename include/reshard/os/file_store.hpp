@@ -65,8 +65,8 @@ public:
 
         /// Fills `target` with the bytes from `position` on.
         ///
-        /// \throws error with errc::corrupt_file if the file ends before, errc::io if it
-        ///         cannot be read
+        /// \throws error with errc::corrupt_file if the file ends before, errc::io if it cannot be
+        ///         read
         virtual void read(std::uint64_t position, std::span<std::byte> target) const = 0;
     };
 

@@ -63,8 +63,7 @@ class fresh_memory {
 public:
     /// Begins to take `bytes` of memory; tensors need up to 128 bytes more than their elements.
     ///
-    /// \throws error with errc::usage for fewer than 0 bytes, errc::io if the system has no
-    ///         memory
+    /// \throws error with errc::usage for fewer than 0 bytes, errc::io if the system has no memory
     explicit fresh_memory(index_t bytes, page_advice advice = {.huge = true, .populate = true},
                           detail::page_calls const& calls = {});
     fresh_memory(fresh_memory const&) = delete;

@@ -206,8 +206,8 @@ RESHARD_DECL std::vector<open_facts> open_results(program const& code, statement
 /// The operands that a statement must have read to make tensors of these shapes and types; `left`
 /// has the facts known so far.
 ///
-/// \throws statement_error with errc::shape_mismatch if the operands of a concat cannot be of
-///         equal size; error for attributes that do not fit
+/// \throws statement_error with errc::shape_mismatch if the operands of a concat cannot be of equal
+///         size; error for attributes that do not fit
 RESHARD_DECL open_operands infer_operands(program const& code, statement const& one,
                                           std::vector<open_facts> const& left,
                                           std::vector<open_facts> const& right) {

@@ -47,8 +47,7 @@ struct scale_rule {
 ///              (`_data`, `_scale`), torchao as in transformers' quantizer_torchao.py (`_qdata`),
 ///              HQQ (`W_q`), PaddleNLP's quantization_linear.py (`quant_weight`), AQT (`qvalue`),
 ///              TensorRT-LLM checkpoints of ModelOpt (`weights_scaling_factor`), Nunchaku
-///              (`wscales`, whose tiles have another order), optimizers of bitsandbytes
-///              (`state1`)
+///              (`wscales`, whose tiles have another order), optimizers of bitsandbytes (`state1`)
 inline constexpr scale_rule scale_rules[] = {
     {".weight", ".weight_scales", scale_axes::last}, // EETQ: weights are [in, out]
     // FP8 in blocks, by channel or by tensor; MXFP8; int8
