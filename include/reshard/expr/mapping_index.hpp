@@ -38,7 +38,7 @@ public:
     /// Calls `visit(i, common)` for each piece that shares elements with `region`; `common` are the
     /// shared ones.
     ///
-    /// \pre `region.ndim()` is the pieces'
+    /// \pre `region` and the pieces have the same number of axes
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
         if (!pieces_ || pieces_->size() == 0)
             return;

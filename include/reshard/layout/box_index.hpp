@@ -47,7 +47,7 @@ public:
     /// Calls `visit(i, common)` for each box that shares elements with `region`, in no special
     /// order; `common` are the shared ones.
     ///
-    /// \pre `region.ndim()` is the boxes'
+    /// \pre `region` and the boxes have the same number of axes
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
         for (std::size_t at = 0; at < nodes_.size();) {
             node const& here = nodes_[at];
@@ -65,7 +65,7 @@ public:
 
     /// The numbers of the boxes that share elements with `region`, ascending.
     ///
-    /// \pre `region.ndim()` is the boxes'
+    /// \pre `region` and the boxes have the same number of axes
     constexpr std::vector<std::uint32_t> overlapping(box const& region) const {
         std::vector<std::uint32_t> found;
         for_each_overlap(region, [&](std::uint32_t i, box const&) { found.push_back(i); });

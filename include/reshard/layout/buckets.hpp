@@ -24,7 +24,7 @@ constexpr index_t bucket_extent(index_t extent, index_t level) {
     return std::max<index_t>(1, ((extent - 1) >> level) + 1);
 }
 
-/// Calls `visit` for the buckets in which the axes before `axis` are `bucket`'s.
+/// Calls `visit` for the buckets that agree with `bucket` along the axes before `axis`.
 constexpr void visit_buckets(box const& region, index_vector const& extents, std::size_t axis,
                              index_vector& bucket, auto& visit) {
     if (axis == extents.size())

@@ -108,7 +108,7 @@ public:
 
     /// Whose shards each of the files has that were opened.
     ///
-    /// \pre they are the record's
+    /// \pre they belong to the record
     std::vector<holder_t> ranks_in(save_record const& record) const {
         std::map<std::string_view, holder_t> ranks;
         for (recorded_file const& file : record.files)

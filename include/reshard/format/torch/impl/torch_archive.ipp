@@ -314,7 +314,7 @@ RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value
     return extents;
 }
 
-/// Refuses a tensor whose elements are not its storage's.
+/// Refuses a tensor that is the conjugate or the negative of its storage.
 inline void check_plain(pickle const& values, pickle_value metadata, std::string const& what) {
     if (metadata.what != pickle_value::kind::dict)
         return;
