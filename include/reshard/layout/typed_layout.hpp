@@ -23,8 +23,8 @@
 #include <vector>
 
 /// \file
-/// A whole job's layout as a type: a mesh, and tensors with their placements. What a tensor is but
-/// for its key is its kind: tensors of a kind are checked and planned once.
+/// A whole job's layout as a type: a mesh, and tensors with their placements. The kind of a tensor
+/// is everything except its key: tensors of a kind are checked and planned once.
 
 namespace reshard {
 
@@ -34,8 +34,8 @@ namespace typed {
 
 /// Data type, shape and placements of a tensor on a mesh.
 ///
-/// A constant of which there is one for all tensors that are alike: its address is a template
-/// argument in place of all of this, and stands for it.
+/// A constant that all equal tensors share: its address is a template argument in place of all of
+/// this.
 struct kind {
     mesh ranks;
     data_type dtype{};
@@ -89,13 +89,13 @@ struct tensor {
 
     static constexpr std::vector<placement> placements() { return {placement(Placements)...}; }
 
-    /// What keeps it from being placed on that mesh, or nothing.
+    /// The fault of its placement on that mesh, or std::nullopt.
     template <mesh Ranks>
     static constexpr std::optional<detail::placement_fault> fault_on() {
         return detail::kind_fault<Ranks, Shape, Placements...>;
     }
 
-    /// What it is on that mesh but for its key.
+    /// Its kind on that mesh.
     template <mesh Ranks>
     static constexpr kind const* kind_on() {
         return &detail::kind_constant<Ranks, dtype, Shape, Placements...>;
@@ -110,7 +110,7 @@ struct tensor {
 
 namespace detail {
 
-/// Says what is wrong with the placements of a tensor, and with which numbers.
+/// Reports the fault in the placements of a tensor, with its numbers.
 template <class Tensor, placement_fault Fault>
 struct placement_of {
     using kind = placement_fault::kind;
@@ -132,7 +132,7 @@ struct placement_of {
                   "explicit sizes of a typed::tensor must sum to the extent");
 };
 
-/// True; does not compile where the placements of a tensor do not fit it or the mesh.
+/// True; does not compile if the placements of a tensor do not fit it or the mesh.
 template <mesh Ranks, class Tensor>
 consteval bool is_placed() {
     constexpr auto fault = Tensor::template fault_on<Ranks>();
@@ -147,7 +147,7 @@ struct tensors_of_one_key {
     static_assert(First::key != Second::key, "a typed::layout has two tensors of one key");
 };
 
-/// The keys of a layout; does not compile where one appears twice.
+/// The keys of a layout; does not compile if one appears twice.
 template <class... Tensors>
 consteval typed_keys<sizeof...(Tensors)> different_keys() {
     constexpr typed_keys<sizeof...(Tensors)> keys(
@@ -176,14 +176,14 @@ std::vector<tensor_sharding> shardings_of() {
 /// The layout of a whole job:
 /// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`.
 ///
-/// It converts to a `layout`, in which the tensors of a kind share a spread, where
+/// It converts to a `layout`, in which the tensors of a kind share a spread, if
 /// `layout/layout_of.hpp` is included.
 template <mesh Ranks, class... Tensors>
 struct layout {
     static constexpr mesh ranks = Ranks;
     using tensors = boost::mp11::mp_list<Tensors...>;
 
-    /// The keys, and what the tensors are but for them, in their order.
+    /// The keys, and the kinds of the tensors, in their order.
     static constexpr detail::typed_keys<sizeof...(Tensors)> keys =
         detail::different_keys<Tensors...>();
     static constexpr std::array<kind const*, sizeof...(Tensors)> kinds = {
