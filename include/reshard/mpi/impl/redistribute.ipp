@@ -7,6 +7,7 @@
 
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/bind_job.hpp>
 #include <reshard/mpi/plan_sides.hpp>
@@ -53,6 +54,25 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
         return prepare_rounds(ranks, std::move(have), std::move(sides), std::move(program), how);
     known_plan const plan = plan_of_call(ranks, sides, std::move(program), how);
     auto state = bind_job(ranks, plan, have, want, how);
+    state->keep_handles(have.tensors, want.tensors);
+    return job(std::move(state));
+}
+
+RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, source_tensors have,
+                              target_tensors want) {
+    options const how;
+    made_plan made;
+    local_error problem = check_call(world, have, want, how);
+    keep_first(problem, attempt([&] {
+                   made = plan.make(
+                       have, want,
+                       {static_cast<holder_t>(world.rank()), static_cast<holder_t>(world.size())});
+               }));
+    compared_values alike = alike_in_call(how, have, want);
+    alike.add_digest("typed plan", made.digest);
+    agree_to_run(world, "redistribute with a typed plan", alike, problem);
+    mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
+    auto state = bind_job(ranks, {std::move(made.planned), false}, have, want, how);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
