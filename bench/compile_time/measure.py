@@ -39,7 +39,7 @@ SOURCES = {
     "umbrella": "#include <reshard.hpp>\n",
     "first": (ROOT / "example/01_redistribute_mpi.cpp"),
     "aoa": (ROOT / "bench/compile_time/aoa.cpp"),
-    "typed": (ROOT / "example/04_typed_plan.cpp"),
+    "typed": (ROOT / "example/04_typed_plan_mpi_4.cpp"),
 }
 MODES = {"compiled": ["-DRESHARD_SEPARATE_COMPILATION"], "header_only": []}
 
@@ -58,13 +58,13 @@ BOUNDS = {
 PLAN = """
 template <class Pattern>
 struct count_of {
-    static constexpr std::size_t value = Pattern::moves().size();
+    static constexpr std::size_t value = Pattern::value.transfers.size();
 };
 using job = typed::plan<trained, served>;
 static_assert([] {
     std::size_t sum = 0;
-    for (std::size_t const one : job::by_target<count_of, std::size_t>())
-        sum += one;
+    for (std::size_t const* one : job::by_target<count_of, std::size_t>())
+        sum += *one;
     return sum;
 }() == MOVES);
 """

@@ -14,16 +14,14 @@ BOOST_AUTO_TEST_SUITE(growth_typed_plan)
 
 namespace {
 
-struct held
-    : typed::layout<mesh{{"tp", 3}}, typed::tensor<"a", float, index_vector{7, 4}, shard{0}>,
-                    typed::tensor<"b", float, index_vector{4, 5}, shard{1}>> {};
-struct wanted
-    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{7, 4}, shard{1}>,
-                    typed::tensor<"turned", float, index_vector{5, 4}, shard{0}>,
-                    typed::tensor<"round", float, index_vector{7, 4}, shard{0}>> {};
+struct held : typed::layout<mesh{}, typed::tensor<"a", float, index_vector{7, 4}>,
+                            typed::tensor<"b", float, index_vector{4, 5}>> {};
+struct wanted : typed::layout<mesh{}, typed::tensor<"a", float, index_vector{7, 4}>,
+                              typed::tensor<"turned", float, index_vector{5, 4}>,
+                              typed::tensor<"round", float, index_vector{7, 4}>> {};
 template <class T>
 using rounded = typed::cast<typed::cast<T, bfloat16>, float>;
-using job = typed::plan<
+using move_all = typed::plan<
     held, wanted,
     typed::definition<"turned", typed::permute<typed::source_of<held, "b">, index_vector{1, 0}>>,
     typed::definition<"round", rounded<typed::source_of<held, "a">>>>;
@@ -37,12 +35,11 @@ BOOST_AUTO_TEST_CASE(running_a_typed_plan_allocates_nothing) {
     auto const from = source.state_dicts<const_state_dict>();
     auto const to = target.state_dicts<state_dict>();
     std::uint64_t const before = allocations_so_far();
-    typed::addresses<held, std::byte const> const reads(from);
-    typed::addresses<wanted, std::byte> const writes(to);
+    job ready = prepare<move_all>(solo(), from[0], to[0]);
     std::uint64_t const bound = allocations_so_far();
-    run_locally<job>(reads, writes);
+    run(ready);
     BOOST_TEST(allocations_so_far() - bound == 0u);
-    BOOST_TEST(bound > before); // the count counts: placements are lists
+    BOOST_TEST(bound > before); // the count counts: a plan is lists
     BOOST_TEST(target.differences([](std::string_view key, index_vector const& at) {
         return key == "turned" ? 8 * at[1] + at[0] : 8 * at[0] + at[1];
     }) == 0u);

@@ -30,20 +30,15 @@ static_assert(cost_of<turned>().by_process[2].bytes_in == 2 * 16);
 // Rank 1 gives three boxes, and gets one of rank 0 beside its own.
 static_assert(typed::transfers_of<turned>(1).size() == 4);
 
-// From row 0, column 2 of rank 0 to row 0 of rank 1: 8 bytes, then again a row further on.
+// Rank 0 gives rank 1 two rows of the columns from 2 on; rank 1 keeps those from row 2 on.
 static_assert([] {
-    typed::transfer const first = typed::transfers_of<turned>(1)[1];
-    return first.source == 0 && first.target == 0 && first.move.source_holder == 0 &&
-           first.move.target_holder == 1 && first.move.source_bytes == 8 &&
-           first.move.target_bytes == 0 &&
-           first.copy.loop == affine_copy{{2, 2}, 0, {6, 1}, 0, {2, 1}};
-}());
-// From row 2, column 2, which is the first row of rank 1, to row 2 of rank 1.
-static_assert([] {
-    for (typed::transfer const& one : typed::transfers_of<turned>(1))
-        if (one.move.source_holder == 1 && one.move.target_holder == 1)
-            return one.move.source_bytes == 8 && one.move.target_bytes == 2 * 2 * 4;
-    return false;
+    auto const all = typed::transfers_of<turned>(1);
+    box const given{{0, 2}, {2, 2}}, kept{{2, 2}, {2, 2}};
+    return all[1].source_holder == 0 && all[1].target_holder == 1 && all[1].source == 0 &&
+           all[1].target == 0 && all[1].geometry.source_box() == given &&
+           all[1].geometry.target_box() == given && all[2].source_holder == 1 &&
+           all[2].target_holder == 1 && all[2].geometry.source_box() == kept &&
+           all[2].geometry.target_box() == kept;
 }());
 
 // Seven rows on three ranks are 3, 3 and 1; on four ranks 2, 2, 2 and 1; two on three: 1, 1, none.

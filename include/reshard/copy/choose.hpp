@@ -115,14 +115,6 @@ constexpr copy_kernel choose(affine_copy const& copy, element_conversion const& 
                                  : copy_kernel::convert_strided;
 }
 
-/// An affine copy and what happens to its elements: what `run_constant` takes.
-struct constant_copy {
-    affine_copy loop; ///< fused
-    element_conversion conversion{};
-
-    constexpr bool operator==(constant_copy const&) const = default;
-};
-
 } // namespace reshard::detail
 
 #endif

@@ -50,6 +50,9 @@ public:
 
     static constexpr std::size_t size() { return N; }
 
+    /// In their order.
+    constexpr std::array<hashed_key, N> const& all() const { return keys_; }
+
     /// \pre `i < size()`
     constexpr hashed_key const& operator[](std::size_t i) const { return keys_[i]; }
 

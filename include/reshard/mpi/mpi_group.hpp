@@ -259,6 +259,16 @@ struct ranks_on_nodes {
     std::vector<int> nodes; ///< of each rank, the lowest rank on its node
 };
 
+/// The machine of this process: processes with equal names share memory.
+RESHARD_DECL std::string machine_name();
+
+/// Of each rank, the lowest rank on its node: a machine, or as many ranks of it as
+/// RESHARD_RANKS_PER_NODE says.
+///
+/// \param machines the machine of each rank
+/// \throws error with errc::usage for a variable that is no number of ranks
+RESHARD_DECL std::vector<int> nodes_of(std::vector<std::string> const& machines);
+
 /// The node of this rank.
 ///
 /// \par Collective every rank of the group

@@ -13,6 +13,19 @@
 
 namespace reshard {
 
+namespace detail {
+
+struct plan_maker;
+
+/// Binds a plan that was made before its ranks met.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `prepare` of a typed plan
+RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, source_tensors have,
+                              target_tensors want);
+
+} // namespace detail
+
 /// Plans the filling of `want` from `have` and binds it to their memory; `run` moves the bytes.
 ///
 /// Each rank gives the shards that it holds; ranks may hold different keys, several shards of a

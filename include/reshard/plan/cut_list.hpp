@@ -3,7 +3,6 @@
 #ifndef RESHARD_PLAN_CUT_LIST_HPP
 #define RESHARD_PLAN_CUT_LIST_HPP
 
-#include <reshard/copy/choose.hpp>
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/plan/pattern_plan.hpp>
@@ -12,12 +11,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 /// \file
 /// All cuts of one target tensor: its shards, intersected with its pieces and with the source's
-/// shards; and, where all shards are dense and computed, the copies that the cuts come to.
+/// shards; and who gives them, if all shards are computed.
 
 namespace reshard::detail {
 
@@ -147,117 +147,131 @@ private:
     source_indices const& sources_;
 };
 
-/// One copy from a shard to another.
+/// What a cut is wherever its two boxes begin: many transfers of a tensor have one.
+struct cut_form {
+    permutation order;
+    index_vector extent;
+    axis_joins joins;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.order, self.extent, self.joins);
+    }
+    constexpr bool operator==(cut_form const&) const = default;
+};
+
+/// What one rank gives another of a source for a tensor; of the two, only their kinds are known.
 ///
-/// \par Units bytes, from the first of each shard
-struct typed_move {
+/// \par Units elements of the global tensors, row by row
+struct typed_transfer {
     holder_t source_holder = no_holder; ///< `no_holder`: zeros
     holder_t target_holder = 0;
-    std::uint32_t operand = 0; ///< which of the sources of the expression
-    std::uint32_t copy = 0;    ///< which of the copies
-    index_t source_bytes = 0;
-    index_t target_bytes = 0;
+    std::uint32_t operand = 0;      ///< which of the sources of the expression
+    std::uint32_t source_shard = 0; ///< place among the shards of all ranks, here and below
+    std::uint32_t target_shard = 0;
+    std::uint16_t form = 0;
+    std::uint16_t chain = 0;
+    index_t source_first = 0;
+    index_t target_first = 0;
 
-    constexpr bool operator==(typed_move const&) const = default;
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.source_holder, self.target_holder, self.operand, self.source_shard,
+              self.target_shard, self.form, self.chain, self.source_first, self.target_first);
+    }
+    constexpr bool operator==(typed_transfer const&) const = default;
 };
 
-/// The moves of a tensor, those of one copy behind each other.
-struct move_list {
-    std::vector<typed_move> moves;
-    std::vector<constant_copy> copies;
+/// All transfers of a kind of tensors, in the order of a `plan`.
+struct kind_transfers {
+    std::vector<typed_transfer> transfers;
+    std::vector<cut_form> forms;
+    std::vector<cast_chain> chains;
 };
 
-/// Finds the moves of the one target of a problem, all of whose shards are computed.
-class move_finder {
+/// The same as constants.
+struct pattern_content {
+    std::span<typed_transfer const> transfers;
+    std::span<cut_form const> forms;
+    std::span<cast_chain const> chains;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.transfers, self.forms, self.chains);
+    }
+
+    /// The geometry of one of the transfers.
+    ///
+    /// \param source the shape of its source tensor; of no meaning for zeros
+    constexpr cut cut_of(typed_transfer const& t, index_vector const& source,
+                         index_vector const& target) const {
+        cut_form const& form = forms[t.form];
+        return {form.order,
+                t.source_holder == no_holder ? index_vector::filled(target.size(), 0)
+                                             : unravel_index(t.source_first, source),
+                unravel_index(t.target_first, target), form.extent, form.joins};
+    }
+};
+
+/// Plans the one target of a problem, all of whose shards are grids.
+class kind_planner {
 public:
-    constexpr explicit move_finder(plan_problem const& problem)
+    constexpr explicit kind_planner(plan_problem const& problem)
         : problem_(problem), target_(problem.targets[0]), sources_(problem) {}
 
     /// \throws error with errc::not_covered, errc::overlap as `make_plan`
-    constexpr move_list find() && {
+    constexpr kind_transfers find() && {
         cut_finder const finder(problem_, target_, sources_);
         placed_pattern cuts(target_.shards.ndim());
         for (std::uint32_t shard = 0; shard < target_.shards.size(); ++shard)
             finder.find_sources_of(shard, cuts);
+        cuts.sort();
         for (std::size_t i = 0; i < cuts.size(); ++i)
             add(cuts[i]);
-        move_list result{{}, std::move(copies_)};
-        for (std::vector<typed_move> const& alike : moves_)
-            result.moves.insert(result.moves.end(), alike.begin(), alike.end());
-        return result;
+        return std::move(result_);
     }
 
 private:
     constexpr void add(placed_cut const& one) {
         piece const whole = (*target_.pieces)[one.at.piece];
-        typed_move move{.target_holder = target_.shards.holder(one.at.target_shard)};
-        affine_copy loop{one.geometry.extent, 0, {}, 0, {}};
-        write_end(one, loop);
-        data_type source = target_.dtype;
-        if (whole.source == zero_source) {
-            loop.source_strides = index_vector::filled(loop.ndim(), 0);
-        } else {
-            move.operand = whole.source;
-            move.source_holder = read_end(one, loop, move.target_holder);
-            source = problem_.sources[whole.source].dtype;
-        }
-        push_back(move, fuse(loop), {source, whole.casts});
+        typed_transfer made{
+            .target_holder = target_.shards.holder(one.at.target_shard),
+            .target_shard = one.at.target_shard,
+            .form = number_of({one.geometry.order, one.geometry.extent, one.geometry.joins}),
+            .chain = chain_number(result_.chains, whole.casts),
+            .target_first = place_in(target_.shards, one.geometry.target_offset)};
+        if (whole.source != zero_source)
+            choose_source(one, whole.source, made);
+        result_.transfers.push_back(made);
     }
 
-    /// Where the elements go.
-    constexpr void write_end(placed_cut const& one, affine_copy& loop) const {
-        box const held = target_.shards.region(one.at.target_shard);
-        index_vector const strides = row_major_strides(held.shape);
-        loop.target_offset = offset_in(held, one.geometry.target_offset, strides);
-        loop.target_strides = one.geometry.target_strides(strides);
-    }
-
-    /// Where they come from, and whose they are.
-    constexpr holder_t read_end(placed_cut const& one, affine_copy& loop, holder_t target) const {
-        key_id const operand = target_.pieces->source(one.at.piece);
+    /// Of several that hold the same, the target itself gives it, or one after the other.
+    constexpr void choose_source(placed_cut const& one, key_id operand,
+                                 typed_transfer& made) const {
         shard_index const& index = sources_.of(operand);
         tensor_shards const& shards = problem_.sources[operand].shards;
-        std::uint32_t const which = one.at.source_box;
-        std::uint32_t const shard =
-            index.replica(which, index.choose(which, shards, target, one.at.target_shard, {}))
+        std::uint32_t const box = one.at.source_box;
+        made.operand = operand;
+        made.source_shard =
+            index.replica(box, index.choose(box, shards, made.target_holder, made.target_shard, {}))
                 .shard;
-        box const held = shards.region(shard);
-        index_vector const strides = row_major_strides(held.shape);
-        loop.source_offset = offset_in(held, one.geometry.source_offset, strides);
-        loop.source_strides = one.geometry.source_strides(strides);
-        return shards.holder(shard);
+        made.source_holder = shards.holder(made.source_shard);
+        made.source_first = place_in(shards, one.geometry.source_offset);
     }
 
-    static constexpr index_t offset_in(box const& held, index_vector at,
-                                       index_vector const& strides) {
-        for (std::size_t axis = 0; axis < at.size(); ++axis)
-            at[axis] -= held.offset[axis];
-        return linear_offset(at, strides);
+    static constexpr index_t place_in(tensor_shards const& shards, index_vector const& at) {
+        return ravel_index(at, shards.grid()->shape());
     }
 
-    /// Takes whole bytes out of the offsets, so that copies that differ in nothing else are one.
-    constexpr void push_back(typed_move move, affine_copy loop, element_conversion conversion) {
-        byte_place const from = byte_place_of(loop.source_offset, conversion.source);
-        byte_place const to = byte_place_of(loop.target_offset, conversion.target());
-        loop.source_offset = from.rest;
-        loop.target_offset = to.rest;
-        move.source_bytes = from.bytes;
-        move.target_bytes = to.bytes;
-        constant_copy const copy{loop, conversion};
-        auto const place = std::find(copies_.begin(), copies_.end(), copy) - copies_.begin();
-        move.copy = static_cast<std::uint32_t>(place);
-        if (move.copy == copies_.size()) {
-            copies_.push_back(copy);
-            moves_.emplace_back();
-        }
-        moves_[move.copy].push_back(move);
+    constexpr std::uint16_t number_of(cut_form const& form) {
+        auto const place = std::find(result_.forms.begin(), result_.forms.end(), form);
+        auto const number = static_cast<std::uint16_t>(place - result_.forms.begin());
+        if (place == result_.forms.end())
+            result_.forms.push_back(form);
+        return number;
     }
 
     plan_problem const& problem_;
     target_side const& target_;
     source_indices sources_;
-    std::vector<constant_copy> copies_;
-    std::vector<std::vector<typed_move>> moves_; ///< by copy
+    kind_transfers result_;
 };
 
 } // namespace reshard::detail

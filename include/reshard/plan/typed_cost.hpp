@@ -9,7 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -17,56 +18,47 @@
 
 namespace reshard {
 
-namespace typed {
-
-/// One move of a typed plan and the tensors that it is between, by their places in the layouts.
-struct transfer {
-    std::size_t source = 0; ///< of no meaning where `move` writes zeros
-    std::size_t target = 0;
-    detail::typed_move move;
-    detail::constant_copy copy;
-
-    constexpr bool operator==(transfer const&) const = default;
-};
-
-} // namespace typed
-
 namespace detail {
-
-/// The bytes that a transfer puts on the wire: elements in the narrower of the two types.
-///
-/// \par Units bytes, the last one filled up
-constexpr index_t wire_bytes(constant_copy const& copy) {
-    return byte_count(element_count(copy.loop),
-                      wire_dtype(copy.conversion.source, copy.conversion.target()));
-}
-
-/// Moves and copies of a pattern as values.
-struct pattern_content {
-    std::span<typed_move const> moves;
-    std::span<constant_copy const> copies;
-};
-
-template <class Pattern>
-struct content_of {
-    static constexpr pattern_content value{Pattern::moves(), Pattern::copies()};
-};
 
 /// The numbers of the ranks that a plan is between.
 template <class Plan>
 inline constexpr std::size_t rank_count_of = std::max<std::size_t>(
     Plan::source_layout::ranks.rank_count(), Plan::target_layout::ranks.rank_count());
 
-/// What moves from each rank to each: elements `source * ranks + target`.
+/// What passes between so many ranks; sums are made of a few steps a rank, since compilers count
+/// those of a constant.
 template <std::size_t Ranks>
 struct traffic {
     index_t transfers = 0;
-    std::array<index_t, Ranks * Ranks> bytes{};
+    std::array<index_t, Ranks> bytes_local{}, bytes_in{}, bytes_out{};
+    std::array<std::uint64_t, (Ranks * Ranks + 63) / 64> messages{}; ///< a bit: from rank to rank
+
+    constexpr void add(holder_t source, holder_t target, index_t bytes) {
+        ++transfers;
+        if (source == target) {
+            bytes_local[target] += bytes;
+        } else if (bytes > 0) {
+            bytes_out[source] += bytes;
+            bytes_in[target] += bytes;
+            std::size_t const pair = source * Ranks + target;
+            messages[pair / 64] |= std::uint64_t{1} << pair % 64;
+        }
+    }
 
     constexpr void add(traffic const& other) {
         transfers += other.transfers;
-        for (std::size_t i = 0; i < bytes.size(); ++i)
-            bytes[i] = checked_add(bytes[i], other.bytes[i], "the bytes of all transfers");
+        for (std::size_t rank = 0; rank < Ranks; ++rank) {
+            bytes_local[rank] += other.bytes_local[rank];
+            bytes_in[rank] += other.bytes_in[rank];
+            bytes_out[rank] += other.bytes_out[rank];
+        }
+        for (std::size_t i = 0; i < messages.size(); ++i)
+            messages[i] |= other.messages[i];
+    }
+
+    constexpr bool is_message(std::size_t source, std::size_t target) const {
+        std::size_t const pair = source * Ranks + target;
+        return (messages[pair / 64] >> pair % 64 & 1) != 0;
     }
 };
 
@@ -77,41 +69,58 @@ struct traffic_with {
     struct of {
         static constexpr traffic<Ranks> value = [] {
             traffic<Ranks> sum;
-            for (typed_move const& move : Pattern::moves()) {
-                holder_t const source =
-                    move.source_holder == no_holder ? move.target_holder : move.source_holder;
-                sum.bytes[source * Ranks + move.target_holder] +=
-                    wire_bytes(Pattern::copies()[move.copy]);
-                ++sum.transfers;
-            }
+            for (typed_transfer const& t : Pattern::value.transfers)
+                sum.add(t.source_holder == no_holder ? t.target_holder : t.source_holder,
+                        t.target_holder, Pattern::wire_bytes(t));
             return sum;
         }();
     };
 };
 
+template <class Plan>
+inline constexpr auto traffic_by_target =
+    Plan::template by_target<traffic_with<rank_count_of<Plan>>::template of,
+                             traffic<rank_count_of<Plan>>>();
+
+/// The traffic of the target tensors from `First` to `Last` of a plan: halves are constants of
+/// their own, so that none takes many steps, whatever the number of tensors.
+template <class Plan, std::size_t First = 0, std::size_t Last = Plan::size>
+inline constexpr traffic<rank_count_of<Plan>> traffic_of = [] {
+    using result = traffic<rank_count_of<Plan>>;
+    result sum;
+    if constexpr (Last - First > 16) {
+        constexpr std::size_t middle = First + (Last - First) / 2;
+        sum.add(traffic_of<Plan, First, middle>);
+        sum.add(traffic_of<Plan, middle, Last>);
+    } else {
+        for (std::size_t i = First; i < Last; ++i)
+            sum.add(*traffic_by_target<Plan>[i]);
+    }
+    return sum;
+}();
+
 /// Counts what passes between each pair of ranks as `cost_of` of a plan does.
 template <std::size_t Ranks>
 constexpr plan_cost cost_of(traffic<Ranks> const& all) {
+    constexpr std::string_view all_bytes = "the bytes of all transfers";
     plan_cost cost;
     cost.transfers = all.transfers;
     cost.by_process = std::vector<process_cost>(Ranks, process_cost{});
-    for (std::size_t source = 0; source < Ranks; ++source)
-        for (std::size_t target = 0; target < Ranks; ++target) {
-            index_t const bytes = all.bytes[source * Ranks + target];
-            cost.bytes = checked_add(cost.bytes, bytes, "the bytes of all transfers");
-            if (source == target) {
-                cost.by_process[target].bytes_local += bytes;
-                cost.bytes_local += bytes;
-            } else if (bytes > 0) {
-                cost.by_process[source].bytes_out += bytes;
-                cost.by_process[target].bytes_in += bytes;
-                ++cost.by_process[source].messages_out;
+    for (std::size_t rank = 0; rank < Ranks; ++rank) {
+        process_cost& process = cost.by_process[rank];
+        process.bytes_local = all.bytes_local[rank];
+        process.bytes_in = all.bytes_in[rank];
+        process.bytes_out = all.bytes_out[rank];
+        cost.bytes_local = checked_add(cost.bytes_local, process.bytes_local, all_bytes);
+        cost.bytes = checked_add(cost.bytes, process.bytes_local + process.bytes_in, all_bytes);
+        cost.peak_extra_bytes = std::max(cost.peak_extra_bytes, staging_of(process));
+        for (std::size_t target = 0; target < Ranks; ++target)
+            if (all.is_message(rank, target)) {
+                ++process.messages_out;
                 ++cost.by_process[target].messages_in;
                 ++cost.messages;
             }
-        }
-    for (process_cost const& process : cost.by_process)
-        cost.peak_extra_bytes = std::max(cost.peak_extra_bytes, staging_of(process));
+    }
     return cost;
 }
 
@@ -124,32 +133,43 @@ constexpr plan_cost cost_of(traffic<Ranks> const& all) {
 /// ```
 template <class Plan>
 constexpr plan_cost cost_of() {
-    constexpr std::size_t ranks = detail::rank_count_of<Plan>;
-    detail::traffic<ranks> sum;
-    for (detail::traffic<ranks> const& of_target :
-         Plan::template by_target<detail::traffic_with<ranks>::template of,
-                                  detail::traffic<ranks>>())
-        sum.add(of_target);
-    return detail::cost_of(sum);
+    return detail::cost_of(detail::traffic_of<Plan>);
 }
 
 namespace typed {
+
+/// What one rank gives another of one tensor for another one, by their places in the layouts.
+struct transfer {
+    std::size_t source = 0; ///< of no meaning for zeros
+    std::size_t target = 0;
+    holder_t source_holder = detail::no_holder; ///< `no_holder`: zeros
+    holder_t target_holder = 0;
+    detail::cut geometry;
+
+    constexpr bool operator==(transfer const&) const = default;
+};
 
 /// What one rank gives and gets, by target tensor: its plan.
 ///
 /// \pre `rank` is one of either layout
 template <class Plan>
 constexpr std::vector<transfer> transfers_of(holder_t rank) {
-    auto const contents = Plan::template by_target<detail::content_of, detail::pattern_content>();
+    auto const contents = Plan::contents();
     auto const operands = Plan::operands();
     std::vector<transfer> result;
     for (std::size_t target = 0; target < Plan::size; ++target)
-        for (detail::typed_move const& move : contents[target].moves)
-            if (move.source_holder == rank || move.target_holder == rank)
-                result.push_back({move.source_holder == detail::no_holder
-                                      ? 0
-                                      : operands.source[operands.first[target] + move.operand],
-                                  target, move, contents[target].copies[move.copy]});
+        for (detail::typed_transfer const& t : contents[target]->transfers) {
+            if (t.source_holder != rank && t.target_holder != rank)
+                continue;
+            bool const is_zeros = t.source_holder == detail::no_holder;
+            std::size_t const source =
+                is_zeros ? 0 : operands.source[operands.first[target] + t.operand];
+            index_vector const shape =
+                is_zeros ? index_vector() : Plan::source_layout::kinds[source]->shape;
+            result.push_back(
+                {source, target, t.source_holder, t.target_holder,
+                 contents[target]->cut_of(t, shape, Plan::target_layout::kinds[target]->shape)});
+        }
     return result;
 }
 

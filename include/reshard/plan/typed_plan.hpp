@@ -24,23 +24,33 @@
 
 namespace reshard::detail {
 
-/// What a list of moves becomes when it has to outlive its making.
-template <std::size_t Moves, std::size_t Copies>
-struct move_table {
-    std::size_t move_count = 0;
-    std::size_t copy_count = 0;
-    std::array<typed_move, Moves> moves{};
-    std::array<constant_copy, Copies> copies{};
+/// What `kind_transfers` becomes when it has to outlive its making.
+template <std::size_t Transfers, std::size_t Forms, std::size_t Chains>
+struct kind_table {
+    std::size_t transfer_count, form_count, chain_count;
+    std::array<typed_transfer, Transfers> transfers{};
+    std::array<cut_form, Forms> forms{};
+    std::array<cast_chain, Chains> chains{};
 
-    constexpr explicit move_table(move_list const& all)
-        : move_count(all.moves.size()), copy_count(all.copies.size()) {
+    constexpr explicit kind_table(kind_transfers const& all)
+        : transfer_count(all.transfers.size()),
+          form_count(all.forms.size()),
+          chain_count(all.chains.size()) {
         if (fits()) {
-            std::copy(all.moves.begin(), all.moves.end(), moves.begin());
-            std::copy(all.copies.begin(), all.copies.end(), copies.begin());
+            std::copy(all.transfers.begin(), all.transfers.end(), transfers.begin());
+            std::copy(all.forms.begin(), all.forms.end(), forms.begin());
+            std::copy(all.chains.begin(), all.chains.end(), chains.begin());
         }
     }
 
-    constexpr bool fits() const { return move_count <= Moves && copy_count <= Copies; }
+    constexpr bool fits() const {
+        return transfer_count <= Transfers && form_count <= Forms && chain_count <= Chains;
+    }
+    constexpr pattern_content content() const {
+        return {{transfers.data(), transfer_count},
+                {forms.data(), form_count},
+                {chains.data(), chain_count}};
+    }
 };
 
 /// The expression of a tensor of that kind whose sources are of those kinds; `void` is the source
@@ -59,8 +69,8 @@ constexpr expression expression_of(std::vector<typed::kind const*> const& source
 
 /// Plans a tensor of that kind.
 template <class Value>
-constexpr move_list plan_kind(typed::kind const& target,
-                              std::vector<typed::kind const*> const& sources) {
+constexpr kind_transfers plan_kind(typed::kind const& target,
+                                   std::vector<typed::kind const*> const& sources) {
     expression const value = expression_of<Value>(sources);
     shard_grid const wanted = grid_of(target.how());
     std::vector<shard_grid> held;
@@ -70,35 +80,21 @@ constexpr move_list plan_kind(typed::kind const& target,
     for (std::size_t i = 0; i < sources.size(); ++i)
         problem.sources.push_back({"a source", sources[i]->dtype, &held[i]});
     problem.targets.push_back({"a target", target.dtype, &wanted, &value.pieces, false});
-    return move_finder(problem).find();
+    return kind_planner(problem).find();
 }
 
 } // namespace reshard::detail
 
 namespace reshard::typed {
 
-/// All moves that make tensors of the kind `Target` of tensors of the kinds `Sources`: a constant.
+/// All transfers that make tensors of the kind `Target` of those of the kinds `Sources`: constants.
 ///
 /// `Value` is the typed expression without keys, `void` for the one source as it is. Whatever the
 /// keys, equal kinds and expressions are one type, so that the compiler plans them once.
 template <kind const* Target, class Value, kind const*... Sources>
 class pattern {
-public:
-    static constexpr kind const& target = *Target;
-
-    /// The moves, those of one copy behind each other.
-    static constexpr std::span<detail::typed_move const> moves() {
-        return {table().moves.data(), table().move_count};
-    }
-
-    /// The different copies that they are.
-    static constexpr std::span<detail::constant_copy const> copies() {
-        return {table().copies.data(), table().copy_count};
-    }
-
-private:
     /// Mostly the first attempt is large enough.
-    static constexpr detail::move_table<64, 8> small_{
+    static constexpr detail::kind_table<64, 8, 2> small_{
         detail::plan_kind<Value>(*Target, {Sources...})};
 
     static constexpr auto const& table() {
@@ -108,8 +104,22 @@ private:
             return large_;
     }
 
-    static constexpr detail::move_table<small_.move_count, small_.copy_count> large_{
-        detail::plan_kind<Value>(*Target, {Sources...})};
+    static constexpr detail::kind_table<small_.transfer_count, small_.form_count,
+                                        small_.chain_count>
+        large_{detail::plan_kind<Value>(*Target, {Sources...})};
+
+public:
+    static constexpr detail::pattern_content value = table().content();
+
+    /// The bytes that one of the transfers puts on the wire.
+    static constexpr index_t wire_bytes(detail::typed_transfer const& t) {
+        constexpr std::array<data_type, sizeof...(Sources) + 1> sources{Sources->dtype...,
+                                                                        Target->dtype};
+        data_type const source =
+            t.source_holder == detail::no_holder ? Target->dtype : sources[t.operand];
+        return byte_count(element_count(value.forms[t.form].extent),
+                          detail::wire_dtype(source, Target->dtype));
+    }
 };
 
 } // namespace reshard::typed
@@ -145,14 +155,14 @@ constexpr auto sources_by_name() {
     return sources;
 }
 
-/// `Of<pattern>::value` of the tensor that is what its source is, nothing where it is defined.
+/// `Of<pattern>::value` of the tensor that equals its source, null if it is defined.
 template <template <class> class Of, class Result, typed::kind const* Source,
           typed::kind const* Target>
-constexpr Result by_name_value() {
+constexpr Result const* by_name_value() {
     if constexpr (Source == nullptr)
-        return {};
+        return nullptr;
     else
-        return Of<typed::pattern<Target, void, Source>>::value;
+        return &Of<typed::pattern<Target, void, Source>>::value;
 }
 
 template <class Source, class... Operands>
@@ -166,6 +176,9 @@ constexpr std::size_t total(std::vector<std::vector<std::uint32_t>> const& lists
         sum += one.size();
     return sum;
 }
+
+template <class Pattern>
+using itself = Pattern;
 
 /// The pattern of a definition, given where its sources and its target are.
 template <class Source, class Target, class Definition, class List>
@@ -205,15 +218,21 @@ public:
     /// The number of target tensors.
     static constexpr std::size_t size = Target::keys.size();
 
-    /// `Of<pattern>::value` for the pattern of each target tensor, in the layout's order.
+    /// `Of<pattern>::value`, of type `Result`, for the pattern of each target tensor, in the
+    /// layout's order: one for all that have one pattern.
     template <template <class> class Of, class Result>
-    static constexpr std::array<Result, size> by_target() {
-        std::array<Result, size> all = by_name<Of, Result>(std::make_index_sequence<size>());
-        std::array<Result, sizeof...(Definitions)> const defined = {
-            Of<pattern_of<Definitions>>::value...};
+    static constexpr std::array<Result const*, size> by_target() {
+        std::array<Result const*, size> all = by_name<Of, Result>(std::make_index_sequence<size>());
+        std::array<Result const*, sizeof...(Definitions)> const defined = {
+            &Of<pattern_of<Definitions>>::value...};
         for (std::size_t i = 0; i < defined.size(); ++i)
             all[Target::keys.find(definitions_[i])] = defined[i];
         return all;
+    }
+
+    /// The transfers of each target tensor, in the layout's order.
+    static constexpr std::array<detail::pattern_content const*, size> contents() {
+        return by_target<detail::itself, detail::pattern_content>();
     }
 
     /// The source tensors that the target tensors are made of, as operands of their patterns.
@@ -248,7 +267,7 @@ private:
     }
 
     template <template <class> class Of, class Result, std::size_t... I>
-    static constexpr std::array<Result, size> by_name(std::index_sequence<I...>) {
+    static constexpr std::array<Result const*, size> by_name(std::index_sequence<I...>) {
         return {detail::by_name_value<Of, Result, source_kind(I), Target::kinds[I]>()...};
     }
 };

@@ -7,16 +7,22 @@
 #include "support/says.hpp"
 #include "support/typed_tensors.hpp"
 
+#include <reshard/bind/bind.hpp>
+#include <reshard/bind/shard_views.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/planned_job.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/plan/typed_cost.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 using namespace reshard;
@@ -35,6 +41,43 @@ double number_of(std::string_view key, index_vector const& at) {
     return sum;
 }
 
+/// The transfers between two ranks, with what they move, in the order of one of them's plan.
+using listed_transfers = std::vector<std::tuple<key_id, key_id, cut, cast_chain>>;
+
+listed_transfers between(plan const& whole, holder_t source, holder_t target) {
+    listed_transfers all;
+    for (transfer const& t : whole.transfers)
+        if (t.source_holder == source && t.target_holder == target)
+            all.emplace_back(t.source_key, t.target_key, cut_of(whole, t), whole.chains[t.chain]);
+    return all;
+}
+
+/// Runs what each rank gets by its own plan, with all ranks in this process, after a look at what
+/// those that give it have in theirs.
+template <class Plan>
+void run_everywhere(std::vector<const_state_dict> const& source,
+                    std::vector<state_dict> const& target) {
+    auto const ranks = static_cast<holder_t>(std::max(source.size(), target.size()));
+    std::vector<std::shared_ptr<planned_job const>> plans;
+    for (holder_t me = 0; me < ranks; ++me)
+        plans.push_back(listed_plan<Plan>({}, {}, {me, ranks}).planned);
+    shard_views<const_tensor_view> from;
+    shard_views<tensor_view> to;
+    for (holder_t rank = 0; rank < source.size(); ++rank)
+        from.add(source[rank], plans[0]->source, rank);
+    for (holder_t rank = 0; rank < target.size(); ++rank)
+        to.add(target[rank], plans[0]->target, rank);
+    for (holder_t me = 0; me < ranks; ++me) {
+        plan const& whole = plans[me]->whole;
+        validate(whole);
+        for (holder_t other = 0; other < ranks; ++other)
+            BOOST_TEST((between(whole, other, me) == between(plans[other]->whole, other, me)));
+        for (transfer const& t : whole.transfers)
+            if (t.target_holder == me)
+                run_locally({whole, plans[me]->problem, from, to}, t);
+    }
+}
+
 /// Fills the source as `rule` says and checks what the plan makes of it.
 template <class Plan, class Source = float, class Target = Source>
 void check_moves(test::element_rule const& expected) {
@@ -42,8 +85,8 @@ void check_moves(test::element_rule const& expected) {
     test::typed_tensors<typename Plan::target_layout, Target> target;
     source.fill(number_of);
     target.fill([](std::string_view, index_vector const&) { return -1; });
-    redistribute<Plan>(source.template state_dicts<const_state_dict>(),
-                       target.template state_dicts<state_dict>());
+    run_everywhere<Plan>(source.template state_dicts<const_state_dict>(),
+                         target.template state_dicts<state_dict>());
     BOOST_TEST(target.differences(expected) == 0u);
 }
 
@@ -166,16 +209,22 @@ BOOST_AUTO_TEST_CASE(elements_are_converted_on_the_way) {
     });
 }
 
+/// What a rank holds of a vector.
+state_dict elements_of(shard_descriptor const& shard, unsigned char* first) {
+    state_dict held;
+    held.add(shard, tensor_view{first, shard.dtype, shard.region.shape, {1}});
+    return held;
+}
+
 BOOST_AUTO_TEST_CASE(elements_of_less_than_a_byte_are_moved) {
     // Three parts of three elements, 0x1 to 0x9, lowest bits first.
-    unsigned char const parts[3][2] = {{0x21, 0x03}, {0x54, 0x06}, {0x87, 0x09}};
+    unsigned char parts[3][2] = {{0x21, 0x03}, {0x54, 0x06}, {0x87, 0x09}};
     unsigned char all[5] = {};
-    typed::addresses<bits_of_four, std::byte const> from;
+    std::vector<const_state_dict> source;
     for (holder_t rank = 0; rank < 3; ++rank)
-        from.set(0, rank, reinterpret_cast<std::byte const*>(parts[rank]));
-    typed::addresses<whole_bits, std::byte> to;
-    to.set(0, 0, reinterpret_cast<std::byte*>(all));
-    run_locally<typed::plan<bits_of_four, whole_bits>>(from, to);
+        source.emplace_back(elements_of(descriptors_of<bits_of_four>(rank).front(), parts[rank]));
+    run_everywhere<typed::plan<bits_of_four, whole_bits>>(
+        source, {elements_of(descriptors_of<whole_bits>(0).front(), all)});
     unsigned char const expected[] = {0x21, 0x43, 0x65, 0x87, 0x09};
     BOOST_TEST(all == expected, boost::test_tools::per_element());
 }
@@ -184,98 +233,117 @@ namespace {
 
 using nothing = typed::layout<mesh{{"tp", 2}}>;
 using no_plan = typed::plan<nothing, nothing>;
-using one_matrix = typed::layout<mesh{}, matrix<"w", 2, 2>>;
-using same_plan = typed::plan<one_matrix, one_matrix>;
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_plan_without_tensors_does_nothing) {
-    redistribute<no_plan>(std::vector<const_state_dict>(2), std::vector<state_dict>(2));
+    run_everywhere<no_plan>(std::vector<const_state_dict>(2), std::vector<state_dict>(2));
     BOOST_TEST(cost_of<no_plan>().transfers == 0);
-}
-
-BOOST_AUTO_TEST_CASE(tensors_that_share_memory_are_refused) {
-    test::typed_tensors<one_matrix, float> memory;
-    auto const source = memory.state_dicts<const_state_dict>();
-    auto const target = memory.state_dicts<state_dict>();
-    BOOST_CHECK_EXCEPTION(redistribute<same_plan>(source, target), error, [](error const& problem) {
-        return problem.code() == errc::memory_overlap;
-    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(local_typed_addresses)
+BOOST_AUTO_TEST_SUITE(local_typed_job)
 
 namespace {
 
-struct halves
-    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"w", float, index_vector{4, 3}, shard{0}>> {};
+struct one_rank : typed::layout<mesh{}, typed::tensor<"w", float, index_vector{2, 3}>> {};
+struct turned : typed::layout<mesh{}, typed::tensor<"round", bfloat16, index_vector{2, 3}>,
+                              typed::tensor<"t", float, index_vector{3, 2}>,
+                              typed::tensor<"w", float, index_vector{2, 3}>> {};
+using w = typed::source_of<one_rank, "w">;
+using turn =
+    typed::plan<one_rank, turned, typed::definition<"t", typed::permute<w, index_vector{1, 0}>>,
+                typed::definition<"round", typed::cast<w, bfloat16>>>;
 
-float elements[64];
-
-/// What a rank holds of `w` from that row on: two rows.
-shard_descriptor rows_from(index_t row) {
-    return {"w", data_type::f32, {4, 3}, {{row, 0}, {2, 3}}, {}};
-}
-
-state_dict dict_of(shard_descriptor shard, index_vector const& strides, float* first = elements) {
+template <class T>
+state_dict matrix_of(char const* key, T* first, index_vector const& shape,
+                     index_vector const& strides) {
     state_dict held;
-    index_vector const shape = local_shape(shard);
-    held.add(std::move(shard), tensor_view{first, data_type::f32, shape, strides});
+    held.add(shard_descriptor{key, data_type_of<T>, shape, whole(shape), {}},
+             tensor_view{first, data_type_of<T>, shape, strides});
     return held;
 }
 
-auto addresses_of(std::vector<state_dict> const& ranks) {
-    return typed::addresses<halves, std::byte>(ranks);
-}
+struct fixture {
+    float numbers[6] = {1, 2, 3, 4, 5, 6};
+    float same[8] = {};
+    float transposed[6] = {};
+    bfloat16 rounded[6] = {};
+    const_state_dict have = matrix_of("w", numbers, {2, 3}, {3, 1});
+
+    /// The targets, each row of `w` with a gap behind it.
+    state_dict want() {
+        state_dict all = matrix_of("w", same, {2, 3}, {4, 1});
+        all.add(shard_descriptor{"t", data_type::f32, {3, 2}, whole({3, 2}), {}},
+                tensor_view{transposed, data_type::f32, {3, 2}, {2, 1}});
+        all.add(shard_descriptor{"round", data_type::bf16, {2, 3}, whole({2, 3}), {}},
+                tensor_view{rounded, data_type::bf16, {2, 3}, {3, 1}});
+        return all;
+    }
+
+    /// That the call is refused in those words, before anything is written.
+    void check_refused(source_tensors const& from, target_tensors const& to, errc code,
+                       std::string const& words) {
+        BOOST_CHECK_EXCEPTION(redistribute<turn>(solo(), from, to), error, says(code, words));
+        BOOST_TEST((same[0] == 0 && transposed[0] == 0));
+    }
+};
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(addresses_are_found_by_tensor_and_rank) {
-    auto const found =
-        addresses_of({dict_of(rows_from(0), {3, 1}), dict_of(rows_from(2), {3, 1}, elements + 20)});
-    BOOST_TEST(static_cast<void const*>(found.of(0)[0]) == elements);
-    BOOST_TEST(static_cast<void const*>(found.of(0)[1]) == elements + 20);
+BOOST_FIXTURE_TEST_CASE(a_job_runs_again_and_again_in_memory_of_any_strides, fixture) {
+    job ready = prepare<turn>(solo(), have, want());
+    for (float const first : {1.0F, 100.0F}) {
+        numbers[0] = first;
+        run(ready);
+        float const rows[8] = {first, 2, 3, 0, 4, 5, 6, 0};
+        float const columns[6] = {first, 4, 2, 5, 3, 6};
+        BOOST_TEST(same == rows, boost::test_tools::per_element());
+        BOOST_TEST(transposed == columns, boost::test_tools::per_element());
+        BOOST_TEST((rounded[0] == (first == 1 ? bfloat16{0x3f80} : bfloat16{0x42c8})));
+        BOOST_TEST((rounded[5] == bfloat16{0x40c0}));
+    }
+    BOOST_TEST(ready.cost().bytes_local == cost_of<turn>().bytes);
+    BOOST_TEST((ready.source_layout() == layout(one_rank{})));
 }
 
-BOOST_AUTO_TEST_CASE(other_numbers_of_ranks_are_refused) {
-    BOOST_CHECK_EXCEPTION(addresses_of({dict_of(rows_from(0), {3, 1})}), error,
-                          says(errc::bad_layout, "state dicts of 1 rank for a layout of 2"));
+BOOST_FIXTURE_TEST_CASE(state_dicts_that_contradict_their_layouts_are_refused, fixture) {
+    check_refused({}, want(), errc::bad_layout,
+                  "rank 0 holds no tensor for w: float32 [2, 3] [0:2, 0:3], which the layout "
+                  "assigns to it; add it to the state dict");
+    double wide[6] = {};
+    check_refused(const_state_dict(matrix_of("w", wide, {2, 3}, {3, 1})), want(), errc::bad_layout,
+                  "rank 0 holds w: float64 [2, 3] [0:2, 0:3], which the layout does not assign to "
+                  "it");
+    check_refused(const_state_dict(matrix_of("w", numbers, {3, 2}, {2, 1})), want(),
+                  errc::bad_layout,
+                  "rank 0 holds w: float32 [3, 2] [0:3, 0:2], which the layout does not assign to "
+                  "it");
+    state_dict more = want();
+    more.add(shard_descriptor{"v", data_type::f32, {1}, whole({1}), {}},
+             tensor_view{same + 3, data_type::f32, {1}, {1}});
+    check_refused(have, more, errc::bad_layout,
+                  "rank 0 holds v: float32 [1] [0:1], which the layout does not assign to it");
 }
 
-BOOST_AUTO_TEST_CASE(shards_of_others_are_refused) {
+BOOST_FIXTURE_TEST_CASE(tensors_that_share_memory_are_refused, fixture) {
+    state_dict shared = want();
     BOOST_CHECK_EXCEPTION(
-        addresses_of({dict_of(rows_from(2), {3, 1}), dict_of(rows_from(0), {3, 1})}), error,
-        says(errc::bad_layout,
-             "rank 0 holds " + to_string(rows_from(2)) + ", which the layout does not give it"));
-    shard_descriptor other = rows_from(0);
-    other.key = "v";
-    BOOST_CHECK_EXCEPTION(addresses_of({dict_of(other, {3, 1}), {}}), error,
-                          says(errc::bad_layout, "rank 0 holds " + to_string(other) +
-                                                     ", which the layout does not give it"));
+        redistribute<turn>(solo(), const_state_dict(matrix_of("w", same, {2, 3}, {3, 1})), shared),
+        error, [](error const& problem) { return problem.code() == errc::memory_overlap; });
 }
 
-BOOST_AUTO_TEST_CASE(a_shard_that_stands_twice_is_refused) {
-    state_dict twice = dict_of(rows_from(0), {3, 1});
-    twice.add(rows_from(0), tensor_view{elements + 9, data_type::f32, {2, 3}, {3, 1}});
-    BOOST_CHECK_EXCEPTION(addresses_of({twice, {}}), error,
-                          says(errc::bad_layout, "rank 0 holds " + to_string(rows_from(0)) +
-                                                     ", which the layout does not give it"));
-}
-
-BOOST_AUTO_TEST_CASE(gaps_between_elements_are_refused) {
-    BOOST_CHECK_EXCEPTION(
-        addresses_of({dict_of(rows_from(0), {4, 1}), {}}), error,
-        says(errc::bad_layout, "rank 0 holds " + to_string(rows_from(0)) +
-                                   " with the strides [4, 1]; a typed plan moves dense shards "
-                                   "only"));
-}
-
-BOOST_AUTO_TEST_CASE(missing_shards_are_refused) {
-    BOOST_CHECK_EXCEPTION(addresses_of({dict_of(rows_from(0), {3, 1}), {}}), error,
-                          says(errc::bad_layout, "rank 1 holds nothing of 'w', of which the "
-                                                 "layout gives it a shard"));
+BOOST_FIXTURE_TEST_CASE(layouts_beside_the_tensors_and_of_more_ranks_are_refused, fixture) {
+    check_refused({have, layout(one_rank{})}, want(), errc::usage,
+                  "a typed plan has a layout of the source, and another one is given beside the "
+                  "tensors; leave that out");
+    using two_ranks =
+        typed::layout<mesh{{"tp", 2}}, typed::tensor<"w", float, index_vector{2, 3}, shard{0}>>;
+    using wide = typed::plan<two_ranks, one_rank>;
+    BOOST_CHECK_EXCEPTION(prepare<wide>(solo(), {}, {}), error,
+                          says(errc::bad_layout, "the layout of the source is for 2 ranks, and the "
+                                                 "group has 1"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

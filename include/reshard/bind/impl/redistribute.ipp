@@ -100,6 +100,15 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
     return job(std::move(state));
 }
 
+RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_tensors have,
+                              target_tensors want) {
+    check_call(have, want, {});
+    made_plan made = plan.make(have, want, {static_cast<holder_t>(alone.rank()), 1});
+    auto state = bind_alone(std::move(made.planned), have.tensors, want.tensors);
+    state->keep_handles(have.tensors, want.tensors);
+    return job(std::move(state));
+}
+
 } // namespace detail
 
 RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,

@@ -24,6 +24,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -283,6 +284,26 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
         per_node == 0 ? machine : machine.split(machine.rank() / per_node, machine.rank()));
     std::vector<int> numbers = gather_values(node, world.rank());
     return {std::move(node), std::move(numbers)};
+}
+
+RESHARD_DECL std::string machine_name() {
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    return {name, static_cast<std::size_t>(length)};
+}
+
+RESHARD_DECL std::vector<int> nodes_of(std::vector<std::string> const& machines) {
+    auto const per_node = static_cast<std::size_t>(ranks_per_node(0));
+    std::map<std::string_view, std::vector<int>> ranks;
+    std::vector<int> nodes;
+    for (std::string const& machine : machines) {
+        std::vector<int>& same = ranks[machine];
+        std::size_t const number = same.size();
+        same.push_back(static_cast<int>(nodes.size()));
+        nodes.push_back(same[per_node == 0 ? 0 : number / per_node * per_node]);
+    }
+    return nodes;
 }
 
 RESHARD_DECL node_ranks node_of(ranks_on_nodes const& group) {

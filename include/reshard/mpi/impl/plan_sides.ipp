@@ -19,10 +19,7 @@
 #include <reshard/plan/shard_index.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
-#include <mpi.h>
-
 #include <algorithm>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,13 +82,6 @@ inline std::uint64_t own_digest_of(options const& how, std::uint64_t sides, int 
     return digest_of_all(planner_version, alike_in_call(how).digest(), sides, rank);
 }
 
-inline std::string machine_name() {
-    char name[MPI_MAX_PROCESSOR_NAME];
-    int length = 0;
-    MPI_Get_processor_name(name, &length);
-    return {name, static_cast<std::size_t>(length)};
-}
-
 inline side_notice notice_of(known_side const& side, bool tells_shards, options const& how) {
     side_notice notice;
     if (side.layout) {
@@ -150,26 +140,15 @@ inline std::optional<layout> share_layout(mpi_group const& ranks, std::optional<
     return mine;
 }
 
-/// Of each rank, the lowest rank on its node.
-inline std::vector<int> nodes_of(std::vector<call_notice> const& notices) {
-    auto const per_node = static_cast<std::size_t>(ranks_per_node(0));
-    std::map<std::string_view, std::vector<int>> machines;
-    std::vector<int> nodes;
-    for (call_notice const& notice : notices) {
-        std::vector<int>& ranks = machines[notice.machine];
-        ranks.push_back(static_cast<int>(nodes.size()));
-        std::size_t const number = ranks.size() - 1;
-        nodes.push_back(ranks[per_node == 0 ? 0 : number / per_node * per_node]);
-    }
-    return nodes;
-}
-
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
                                       std::vector<std::string> const& told) {
     call_facts facts{std::move(own), {}, {}};
     for (std::string const& bytes : told)
         facts.notices.push_back(content_from<call_notice>(bytes, "notice of another rank"));
-    facts.nodes = nodes_of(facts.notices);
+    std::vector<std::string> machines;
+    for (call_notice const& notice : facts.notices)
+        machines.push_back(notice.machine);
+    facts.nodes = nodes_of(machines);
     auto const share = [&](std::optional<layout>& mine, bool is_source, std::string_view side) {
         mine = share_layout(ranks, std::move(mine),
                             each_side(facts.notices, is_source, &side_notice::layout_digest), side);

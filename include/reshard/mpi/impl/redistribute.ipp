@@ -7,6 +7,7 @@
 
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/mpi/bind_job.hpp>
@@ -40,18 +41,26 @@ struct entered_call {
     call_opening opening;
 };
 
+/// The opening of any redistribution, without an attachment. Does not communicate.
+inline call_opening opening_of(mpi_group const& world, source_tensors const& have,
+                               target_tensors const& want, options const& how) {
+    call_opening opening;
+    opening.operation = "redistribute";
+    opening.alike = alike_in_call(how, have, want);
+    opening.problem = check_call(world, have, want, how);
+    keep_first(opening.problem,
+               attempt([&] { opening.alike.add("RESHARD_RANKS_PER_NODE", ranks_per_node(0)); }));
+    return opening;
+}
+
 /// Reads what this rank gives and wants. Does not communicate.
 inline entered_call enter_call(mpi_group const& world, source_tensors const& have,
                                target_tensors const& want, options const& how, bool runs_at_once) {
-    entered_call call;
-    call.opening.operation = "redistribute";
-    call.opening.alike = alike_in_call(how, have, want);
-    call.opening.problem = check_call(world, have, want, how);
+    entered_call call{{}, opening_of(world, have, want, how)};
     if (!call.opening.problem)
         call.opening.problem = attempt([&] {
             if (runs_at_once)
                 check_twins(have.tensors);
-            call.opening.alike.add("RESHARD_RANKS_PER_NODE", ranks_per_node(0));
             call.own = sides_of(have, want);
             call.opening.attachment = content_bytes(notice_of(world, call.own, how));
         });
@@ -78,6 +87,26 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
     std::vector<int> const nodes = facts.nodes;
     known_plan const plan = plan_of_call(ranks, std::move(facts), std::move(program), how);
     auto state = bind_job({ranks, nodes}, plan, have, want, how);
+    state->keep_handles(have.tensors, want.tensors);
+    return job(std::move(state));
+}
+
+RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, source_tensors have,
+                              target_tensors want) {
+    options const how;
+    call_opening opening = opening_of(world, have, want, how);
+    made_plan made;
+    keep_first(opening.problem, attempt([&] {
+                   made = plan.make(
+                       have, want,
+                       {static_cast<holder_t>(world.rank()), static_cast<holder_t>(world.size())});
+               }));
+    opening.operation += " with a typed plan";
+    opening.alike.add_digest("typed plan", made.digest);
+    opening.attachment = machine_name();
+    auto const machines = open_call(world, opening);
+    auto state = bind_job({world.with_own_messages(), nodes_of(machines)},
+                          {std::move(made.planned), false, {}}, have, want, how);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }

@@ -1,0 +1,91 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/adapt/raw_tensor.hpp>
+#include <reshard/mpi.hpp>
+#include <reshard/typed.hpp>
+
+#include <boost/mpi/environment.hpp>
+
+#include <array>
+#include <cstddef>
+#include <iostream>
+
+// A whole redistribution as a type. The compiler plans it: this program does not compile unless the
+// plan is complete and costs what is written here. What ranks hold is compared with the layouts when
+// it runs, and no rank has to tell another what that is.
+
+namespace {
+
+using namespace reshard;
+
+// Trained on four tensor-parallel ranks, to be served by two, with query and key in one tensor.
+struct trained
+    : typed::layout<mesh{{"tp", 4}}, typed::tensor<"q", float, index_vector{8, 2}, shard{0}>,
+                    typed::tensor<"k", float, index_vector{4, 2}, shard{0}>,
+                    typed::tensor<"norm", float, index_vector{2}, replicate{}>> {};
+struct served
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"qk", float, index_vector{12, 2}, shard{0}>,
+                    typed::tensor<"norm", float, index_vector{2}, replicate{}>> {};
+
+// What is not the source's tensor of its key is defined.
+using qk = typed::concat<0, typed::source_of<trained, "q">, typed::source_of<trained, "k">>;
+using serve = typed::plan<trained, served, typed::definition<"qk", qk>>;
+
+// The first six rows of qk come from the first three ranks, two each, the others from the fourth and,
+// as k, from all four; each rank keeps a norm of its own.
+static_assert(typed::is_covered<trained> && typed::has_equal_shards<served>);
+static_assert(cost_of<serve>().transfers == 3 + 5 + 2);
+static_assert(cost_of<serve>().by_process[0].bytes_local == 2 * 2 * 4 + 2 * 4);
+static_assert(cost_of<serve>().by_process[0].bytes_in == 4 * 2 * 4);
+
+// The same within one process: half of a shard, transposed.
+struct shard_of_server : typed::layout<mesh{}, typed::tensor<"qk", float, index_vector{6, 2}>> {};
+struct by_columns : typed::layout<mesh{}, typed::tensor<"k", float, index_vector{2, 4}>> {};
+using last_rows = typed::split<typed::source_of<shard_of_server, "qk">, 0, index_vector{2, 4}, 1>;
+using transpose_k =
+    typed::plan<shard_of_server, by_columns,
+                typed::definition<"k", typed::permute<last_rows, index_vector{1, 0}>>>;
+
+} // namespace
+
+int main(int argc, char** argv) {
+    boost::mpi::environment const environment(argc, argv);
+    boost::mpi::communicator const world;
+    auto const rank = static_cast<holder_t>(world.rank());
+
+    // Of each rank: two rows of q, one of k, the norm.
+    std::array<float, 8> held{};
+    for (std::size_t i = 0; i < held.size(); ++i)
+        held[i] = static_cast<float>(10 * rank + i);
+    layout const before = trained{}, after = served{};
+    state_dict have, want;
+    have.add("q", before, rank, adapt::raw_tensor(&held[0], {2, 2}));
+    have.add("k", before, rank, adapt::raw_tensor(&held[4], {1, 2}));
+    have.add("norm", before, rank, adapt::raw_tensor(&held[6], {2}));
+
+    // Of each rank that serves: six rows of qk, the norm.
+    std::array<float, 14> filled{};
+    if (rank < 2) {
+        want.add("qk", after, rank, adapt::raw_tensor(&filled[0], {6, 2}));
+        want.add("norm", after, rank, adapt::raw_tensor(&filled[12], {2}));
+    }
+    redistribute<serve>(world, have, want);
+    if (rank != 1)
+        return 0;
+
+    // Rank 1 has the last two rows of q, which rank 3 had, and then all of k, which it transposes by
+    // itself.
+    std::array<float, 8> columns{};
+    state_dict rows, transposed;
+    rows.add("qk", shard_of_server{}, 0, adapt::raw_tensor(&filled[0], {6, 2}));
+    transposed.add("k", by_columns{}, 0, adapt::raw_tensor(&columns[0], {2, 4}));
+    redistribute<transpose_k>(solo(), rows, transposed);
+
+    std::cout << "q: " << filled[0] << " to " << filled[3] << "; k: " << filled[4] << " to "
+              << filled[11] << "; " << cost_of<serve>().transfers
+              << " transfers, known before the program ran\n";
+    bool const is_right = filled[0] == 30 && filled[3] == 33 && filled[4] == 4 &&
+                          filled[11] == 35 && columns[0] == 4 && columns[1] == 14 &&
+                          columns[7] == 35;
+    return is_right ? 0 : 1;
+}

@@ -1,0 +1,162 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_IMPL_TYPED_REDISTRIBUTE_IPP
+#define RESHARD_BIND_IMPL_TYPED_REDISTRIBUTE_IPP
+
+#include <reshard/bind/typed_redistribute.hpp>
+
+#include <reshard/core/digest.hpp>
+#include <reshard/plan/planned_job.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// The place in a layout of each of its tensors as a type.
+inline std::vector<std::uint32_t> places_in(layout const& all, std::span<hashed_key const> keys) {
+    std::vector<std::uint32_t> places;
+    places.reserve(keys.size());
+    for (hashed_key const& key : keys)
+        places.push_back(static_cast<std::uint32_t>(all.find(key.text) - all.tensors.data()));
+    return places;
+}
+
+/// Lists the transfers of one rank, a pattern at a time.
+class typed_lister {
+public:
+    typed_lister(typed_tables const& tables, holder_t me, planned_job& made)
+        : tables_(tables),
+          me_(me),
+          made_(made),
+          sources_(places_in(made.source, tables.source_keys)) {}
+
+    void list() {
+        add_sides();
+        std::vector<std::uint32_t> const places = places_in(made_.target, tables_.target_keys);
+        std::vector<std::uint32_t> number(places.size());
+        for (std::uint32_t i = 0; i < places.size(); ++i)
+            number[places[i]] = i;
+        for (std::uint32_t t = 0; t < number.size(); ++t)
+            add_transfers(t, number[t]);
+    }
+
+private:
+    /// The transfers of this rank for a kind of tensors, with operands for sources.
+    struct own_pattern {
+        std::uint32_t number = 0;
+        std::vector<transfer> transfers;
+    };
+
+    void add_sides() {
+        layout const &source = made_.source, &target = made_.target;
+        made_.problem.source_holders = source.holders;
+        made_.problem.target_holders = target.holders;
+        for (tensor_layout const& one : source.tensors) {
+            auto const place = static_cast<std::uint32_t>(made_.problem.sources.size());
+            made_.problem.sources.push_back(
+                {one.key, one.dtype, source.shards_of(one), one.spread, place});
+            made_.whole.source_dtypes.push_back(one.dtype);
+        }
+        for (tensor_layout const& one : target.tensors) {
+            made_.problem.targets.push_back(
+                {one.key, one.dtype, target.shards_of(one), nullptr, false, one.spread});
+            made_.whole.target_dtypes.push_back(one.dtype);
+        }
+    }
+
+    void add_transfers(std::uint32_t target, std::size_t number) {
+        std::uint32_t const* const operands =
+            tables_.operands.data() + tables_.first_operand[number];
+        own_pattern const& own = pattern_of(*tables_.contents[number], target, operands);
+        made_.whole.pattern_of.push_back(own.number);
+        for (transfer one : own.transfers) {
+            one.target_key = target;
+            if (one.source_key != zero_source)
+                one.source_key = sources_[operands[one.source_key]];
+            made_.whole.transfers.push_back(one);
+        }
+    }
+
+    /// \param target   a tensor of that pattern
+    /// \param operands its sources
+    own_pattern const& pattern_of(pattern_content const& content, std::uint32_t target,
+                                  std::uint32_t const* operands) {
+        auto const [place, is_new] = own_.try_emplace(&content);
+        own_pattern& own = place->second;
+        if (!is_new)
+            return own;
+        index_vector const shape = made_.target.shape_of(made_.target.tensors[target]);
+        pattern cuts(shape.size());
+        for (typed_transfer const& t : content.transfers) {
+            if (t.source_holder != me_ && t.target_holder != me_)
+                continue;
+            bool const is_zeros = t.source_holder == no_holder;
+            own.transfers.push_back({t.source_holder, t.target_holder,
+                                     is_zeros ? zero_source : t.operand, 0, t.source_shard,
+                                     t.target_shard, static_cast<std::uint32_t>(cuts.size()), 0, 0,
+                                     chain_number(made_.whole.chains, content.chains[t.chain])});
+            cuts.push_back(content.cut_of(
+                t, is_zeros ? index_vector() : shape_of_source(operands[t.operand]), shape));
+        }
+        own.number = static_cast<std::uint32_t>(made_.whole.patterns.size());
+        made_.whole.patterns.push_back(std::move(cuts));
+        return own;
+    }
+
+    index_vector const& shape_of_source(std::uint32_t number) const {
+        return made_.source.shape_of(made_.source.tensors[sources_[number]]);
+    }
+
+    typed_tables const& tables_;
+    holder_t me_;
+    planned_job& made_;
+    std::vector<std::uint32_t> sources_; ///< by number: the place in the layout
+    std::map<pattern_content const*, own_pattern> own_;
+};
+
+template <class View>
+void check_typed_side(side<View> const& given, layout const& all, std::string_view what,
+                      holder_t ranks) {
+    if (given.layout)
+        fail(errc::usage, "a typed plan has a layout of the ", what,
+             ", and another one is given beside the tensors; leave that out");
+    if (all.holders > ranks)
+        fail(errc::bad_layout, "the layout of the ", what, " is for ", all.holders,
+             " ranks, and the group has ", ranks);
+}
+
+/// Equal on all ranks with the same plan.
+inline std::uint64_t digest_of(typed_tables const& plan, planned_job const& made) {
+    hasher digest;
+    digest.add(digest_of(made.source));
+    digest.add(digest_of(made.target));
+    for (std::size_t i = 0; i < plan.contents.size(); ++i)
+        if (i == 0 || plan.contents[i] != plan.contents[i - 1])
+            digest.add(digest_of(*plan.contents[i]));
+    for (std::uint32_t const source : plan.operands)
+        digest.add(source);
+    return digest.value();
+}
+
+RESHARD_DECL made_plan listed_plan(typed_tables const& plan, source_tensors const& have,
+                                   target_tensors const& want, group_place at) {
+    auto made = std::make_shared<planned_job>();
+    made->source = plan.source();
+    made->target = plan.target();
+    check_typed_side(have, made->source, "source", at.ranks);
+    check_typed_side(want, made->target, "target", at.ranks);
+    typed_lister(plan, at.me, *made).list();
+    std::uint64_t const digest = digest_of(plan, *made);
+    return {std::move(made), digest};
+}
+
+} // namespace reshard::detail
+
+#endif
