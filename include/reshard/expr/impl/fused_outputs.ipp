@@ -266,8 +266,7 @@ private:
         return found;
     }
 
-    /// Whether macros took apart all parts of a fused tensor in an output, or in the tensor that it
-    /// follows.
+    /// Whether macros took apart all parts of a fused tensor in an output or its parameter.
     bool is_taken_apart(std::string const& output, parts_taken const& taken) const {
         index_t const extent = sources_[taken.source].shape[axis(taken.source)];
         auto const sizes = member_sizes(*taken.made, extent);
