@@ -27,13 +27,11 @@ template <class View>
 layout layout_of_side(any_group const& world, side<View> const& given, std::string_view what) {
     local_error const problem = attempt([&] { given.tensors.check(); });
     agree_to_run(world, "make the " + std::string(what) + " of a bridge", 0, problem);
-    std::optional<layout> known = replicate_known(world, given.layout, what);
-    if (!known)
-        return layout_of_all(world, given.tensors.descriptors());
-    if (known->holders > static_cast<holder_t>(world.size()))
-        fail(errc::bad_layout, "the layout of the ", what, " is for ", known->holders,
+    layout all = layout_of_ranks(world, given.layout, given.tensors.descriptors(), what);
+    if (all.holders > static_cast<holder_t>(world.size()))
+        fail(errc::bad_layout, "the layout of the ", what, " is for ", all.holders,
              " ranks, and the group has ", world.size());
-    return *std::move(known);
+    return all;
 }
 
 } // namespace reshard::detail

@@ -120,6 +120,45 @@ layout layout_of_all(group auto const& world, std::vector<shard_descriptor> cons
     return layout_of(gather_values(world, held));
 }
 
+/// What a rank tells of one side: the digest of a layout that it knows, or its own shards.
+struct layout_notice {
+    std::string digest;                   ///< empty if the rank knows no layout
+    std::vector<shard_descriptor> shards; ///< of a rank that knows none
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.digest, self.shards); }
+};
+
+RESHARD_DECL layout_notice notice_of(std::optional<layout> const& known,
+                                     std::vector<shard_descriptor> held);
+
+/// The digest of each rank.
+RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> const& notices);
+
+/// The layout of the shards of all ranks.
+///
+/// \throws error as `layout_of`
+RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices);
+
+/// The layout of a side, on every rank, after all have told.
+///
+/// \par Collective every rank of the group, in the same order, if only some ranks know a layout
+/// \throws error on every rank alike: as `layout_of` and `replicate_layout`
+layout layout_told(group auto const& world, std::optional<layout> mine,
+                   std::vector<layout_notice> const& notices, std::string_view what) {
+    auto known = share_known(world, std::move(mine), digests_of(notices), what);
+    return known ? *std::move(known) : layout_of_notices(notices);
+}
+
+/// The layout of a side, on every rank: one that ranks know, or that of their shards.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `layout_told`
+layout layout_of_ranks(group auto const& world, std::optional<layout> mine,
+                       std::vector<shard_descriptor> const& held, std::string_view what) {
+    auto const notices = gather_values(world, notice_of(mine, held));
+    return layout_told(world, std::move(mine), notices, what);
+}
+
 } // namespace detail
 
 /// The layout of what all ranks hold together, equal on every rank.

@@ -55,13 +55,10 @@ RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const
 
 /// What a rank tells the others of one side.
 struct side_notice {
-    std::string layout_digest;            ///< empty if the rank knows no layout
-    std::vector<shard_descriptor> shards; ///< of a rank that knows none
-    std::vector<cut_tensor> cuts;         ///< the same, for a program that reads catalogs
+    layout_notice spread;         ///< the shards may be missing, see `call_notice::tells_shards`
+    std::vector<cut_tensor> cuts; ///< of a rank that knows no layout, for a program's catalogs
 
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.layout_digest, self.shards, self.cuts);
-    }
+    static constexpr void members(auto& self, auto&& visit) { visit(self.spread, self.cuts); }
 };
 
 /// What a rank tells the others when it enters a redistribution.

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 /// \file
@@ -132,11 +133,33 @@ RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& read
                                       window_reads& reads, std::vector<window_run>& mine,
                                       file_reads how);
 
+/// The reads of a rank before it reads.
+struct planned_reads {
+    chunk_reader reader;
+    window_reads loops;
+    std::vector<window_run> windows; ///< in the order of files
+};
+
+/// What a rank tells the others of its reads.
+struct read_notice {
+    std::string problem; ///< as `encode` writes it: why it will not read
+    std::uint64_t bytes = 0;
+    std::uint8_t may_share = 0;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.problem, self.bytes, self.may_share);
+    }
+};
+
+RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen);
+
 /// Reads what the loops of this rank need.
 ///
-/// \throws error as `chunk_reader::read`
-inline void read_windows(solo const&, chunk_reader& reader, window_reads& reads, options const&) {
-    run(reader, reads);
+/// \throws error as `chunk_reader::read`; errc::corrupt_file for a file that changed meanwhile
+inline void read_windows(solo const&, planned_reads& reads, std::vector<read_notice> const&,
+                         options const&) {
+    run(reads.reader, reads.loops);
+    reads.reader.check_unchanged();
 }
 
 /// The same of all ranks, as `how.reads` says; with `how.relays`, what several nodes need is read
@@ -144,8 +167,8 @@ inline void read_windows(solo const&, chunk_reader& reader, window_reads& reads,
 ///
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and options
 /// \throws error as `chunk_reader::read`, on every rank alike
-RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
-                               options const& how);
+RESHARD_DECL void read_windows(mpi_group const& world, planned_reads& reads,
+                               std::vector<read_notice> const& notices, options const& how);
 
 } // namespace reshard::detail
 

@@ -125,6 +125,11 @@ RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, lay
 RESHARD_DECL void compare_replicas(checkpoint const& source,
                                    std::vector<std::vector<box_digest>> const& by_rank);
 
+/// Compares the replicas of every `ranks`-th tensor, from number `rank` on. Does not communicate.
+RESHARD_DECL void check_saved_replicas(checkpoint const& source,
+                                       std::vector<std::size_t> const& numbers, int rank,
+                                       int ranks);
+
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
 /// Of the tensors `numbers`, copies that were not saved with equal digests are read: rank `r`
@@ -144,11 +149,7 @@ void check_replicas(group auto const& world, checkpoint const& source,
         });
         return compare_replicas(source, gather_values(world, mine));
     }
-    agree_on(world, [&] {
-        auto const step = static_cast<std::size_t>(world.size());
-        for (auto i = static_cast<std::size_t>(world.rank()); i < numbers.size(); i += step)
-            stored_tensor(source, numbers[i]).check_saved_replicas();
-    });
+    agree_on(world, [&] { check_saved_replicas(source, numbers, world.rank(), world.size()); });
 }
 
 } // namespace reshard::detail

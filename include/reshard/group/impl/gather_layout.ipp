@@ -34,6 +34,27 @@ RESHARD_DECL std::string digest_text(std::string const& bytes) {
     return std::to_string(digest_of_all(bytes));
 }
 
+RESHARD_DECL layout_notice notice_of(std::optional<layout> const& known,
+                                     std::vector<shard_descriptor> held) {
+    if (known)
+        return {digest_text(to_bytes(*known)), {}};
+    return {{}, std::move(held)};
+}
+
+RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> const& notices) {
+    std::vector<std::string> digests;
+    for (layout_notice const& notice : notices)
+        digests.push_back(notice.digest);
+    return digests;
+}
+
+RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices) {
+    std::vector<std::vector<shard_descriptor>> shards;
+    for (layout_notice const& notice : notices)
+        shards.push_back(notice.shards);
+    return layout_of(shards);
+}
+
 /// A tensor of several ranks, and the rank that was the first to have it.
 struct merged_tensor {
     cut_tensor cuts;

@@ -84,13 +84,11 @@ inline std::uint64_t own_digest_of(options const& how, std::uint64_t sides, int 
 
 inline side_notice notice_of(known_side const& side, bool tells_shards, options const& how) {
     side_notice notice;
-    if (side.layout) {
-        notice.layout_digest = digest_text(to_bytes(*side.layout));
-        return notice;
-    }
     if (tells_shards)
-        notice.shards = how.allocate ? side.held : side.joined;
-    if (how.program.made())
+        notice.spread = notice_of(side.layout, how.allocate ? side.held : side.joined);
+    else
+        notice.spread = notice_of(side.layout, {});
+    if (!side.layout && how.program.made())
         notice.cuts = cuts_of(side.held);
     return notice;
 }
@@ -130,9 +128,9 @@ std::vector<T> each_side(std::vector<call_notice> const& notices, bool is_source
 ///
 /// \par Collective every rank of the group, in the same order
 inline std::optional<layout> share_layout(mpi_group const& ranks, std::optional<layout> mine,
-                                          std::vector<std::string> const& digests,
+                                          std::vector<layout_notice> const& notices,
                                           std::string_view side) {
-    mine = share_known(ranks, std::move(mine), digests, side);
+    mine = share_known(ranks, std::move(mine), digests_of(notices), side);
     auto const count = static_cast<std::size_t>(ranks.size());
     if (mine && mine->holders > count)
         fail(errc::bad_layout, "the layout of the ", side, " is for ", mine->holders,
@@ -151,7 +149,7 @@ RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
     facts.nodes = nodes_of(machines);
     auto const share = [&](std::optional<layout>& mine, bool is_source, std::string_view side) {
         mine = share_layout(ranks, std::move(mine),
-                            each_side(facts.notices, is_source, &side_notice::layout_digest), side);
+                            each_side(facts.notices, is_source, &side_notice::spread), side);
     };
     share(facts.sides.source.layout, true, "source");
     share(facts.sides.target.layout, false, "target");
@@ -276,9 +274,9 @@ inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
         return facts;
     mine.tells_shards = true;
     if (!facts.sides.source.layout)
-        mine.source.shards = facts.sides.source.joined;
+        mine.source.spread.shards = facts.sides.source.joined;
     if (!facts.sides.target.layout)
-        mine.target.shards = facts.sides.target.joined;
+        mine.target.spread.shards = facts.sides.target.joined;
     facts.notices = gather_values(ranks, mine);
     return facts;
 }
@@ -287,7 +285,7 @@ inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
 ///
 /// \pre the notices have the shards
 inline layout layout_told(call_facts const& facts, bool is_source) {
-    return layout_of(each_side(facts.notices, is_source, &side_notice::shards));
+    return layout_of_notices(each_side(facts.notices, is_source, &side_notice::spread));
 }
 
 /// The layouts of both sides, neighbours in memory as one shard if ranks told their shards.

@@ -82,13 +82,6 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
     return few;
 }
 
-index_t sum_over(group auto const& world, index_t mine) {
-    index_t sum = 0;
-    for (index_t const count : gather_values(world, mine))
-        sum = checked_add(sum, count, "what the processes count,");
-    return sum;
-}
-
 /// Refuses a tensor that is larger than all files together, before anything is planned for it: its
 /// shards cannot cover it.
 inline void check_held(checkpoint_metadata const& source) {
@@ -138,7 +131,9 @@ struct planned_conversion {
     int size = 1;
     layout piece_holders;
     plan_problem problem;
-    plan reads; ///< of this process
+    plan reads;                                ///< of this process
+    std::vector<std::filesystem::path> beside; ///< files that this process copies
+    std::string note_beside;                   ///< of what it does not copy, or empty
 
     planned_conversion() = default;
     planned_conversion(planned_conversion const&) = delete;
@@ -208,6 +203,19 @@ struct planned_conversion {
         });
     }
 
+    /// What is beside the source is copied by the first process: the files, and no directories.
+    ///
+    /// \throws error with errc::io
+    void find_beside(checkpoint const& source, convert_options const& how) {
+        if (!how.carry || files.is_file || me != 0)
+            return;
+        beside = side_files(source.metadata());
+        auto const directories = side_directories(source.metadata());
+        if (!directories.empty())
+            note_beside = "directories beside the tensors are not copied: " +
+                          first_and_more("'" + directories.front() + "'", directories.size());
+    }
+
     index_t bytes_to_write() const {
         index_t bytes = 0;
         for (file_piece const& piece : pieces)
@@ -217,37 +225,56 @@ struct planned_conversion {
     }
 };
 
+/// What the ranks of a conversion must have alike.
+///
+/// \throws error as `convert`
+inline compared_values alike_in_conversion(planned_conversion const& work, checkpoint const& source,
+                                           convert_options const& how) {
+    compared_values alike;
+    alike.add_digest("checkpoint as its source", digest_of(source.metadata()));
+    alike.add_digest("options.program", digest_of(work.program));
+    alike.add("options.writing", how.writing); // of which the files that are wanted come
+    alike.add("options.strict", how.strict);
+    alike.add("options.verify", how.verify);
+    alike.add("options.cut_fused", how.cut_fused);
+    alike.add("options.carry", how.carry);
+    alike.add("options.objects", how.objects);
+    alike.add("options.object_names", how.object_names);
+    alike.add_digest("config.json of the source", digest_of_all(work.names.config.value_or("")));
+    alike.add_digest("options.wanted or options.writing.writer", digest_of(work.files.metadata));
+    return alike;
+}
+
 /// Plans a conversion on all ranks, and compares the replicas that it reads.
 ///
 /// \par Collective every rank of the group, in the same order
-void plan_conversion(group auto const& world, checkpoint const& source,
-                     std::filesystem::path const& target, convert_options const& how,
-                     planned_conversion& work) {
-    compared_values alike;
-    local_error const problem = attempt([&] {
+std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
+                                                    checkpoint const& source,
+                                                    std::filesystem::path const& target,
+                                                    convert_options const& how) {
+    auto planned = std::make_unique<planned_conversion>();
+    planned_conversion& work = *planned;
+    call_opening opening{"convert to " + target.string(), {}};
+    opening.problem = attempt([&] {
         if (how.memory_budget < 1)
             fail(errc::usage, "options.memory_budget is ", how.memory_budget,
                  " bytes; it must be 1 or more, of which less than a MiB counts as one");
         work.plan_files(source, target, how);
-        alike.add_digest("checkpoint as its source", digest_of(source.metadata()));
-        alike.add_digest("options.program", digest_of(work.program));
-        alike.add("options.writing", how.writing); // of which the files that are wanted come
-        alike.add("options.strict", how.strict);
-        alike.add("options.verify", how.verify);
-        alike.add("options.cut_fused", how.cut_fused);
-        alike.add("options.carry", how.carry);
-        alike.add("options.objects", how.objects);
-        alike.add("options.object_names", how.object_names);
-        alike.add_digest("config.json of the source",
-                         digest_of_all(work.names.config.value_or("")));
-        alike.add_digest("options.wanted or options.writing.writer",
-                         digest_of(work.files.metadata));
+        opening.alike = alike_in_conversion(work, source, how);
     });
-    agree_to_run(world, "convert to " + target.string(), alike, problem);
-    work.plan_pieces(how, world.rank(), world.size());
-    agree_on(world, [&] { work.plan_transfers(source); });
-    agree_on(world, [&] { check_copies(source, work.program, world.rank(), world.size()); });
-    check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
+    open_call(world, opening);
+    agree_on(world, [&] {
+        work.plan_pieces(how, world.rank(), world.size());
+        work.plan_transfers(source);
+        check_copies(source, work.program, world.rank(), world.size());
+        if (!united(source))
+            check_saved_replicas(source, tensors_used(work.problem, source.files_layout()),
+                                 world.rank(), world.size());
+        work.find_beside(source, how);
+    });
+    if (united(source))
+        check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
+    return planned;
 }
 
 /// Puts a window together from tensors in files, in `buffer`.
@@ -287,84 +314,70 @@ inline std::uint64_t put_converted(written_files& writer, checkpoint const& sour
     return reader.bytes_read();
 }
 
-/// The files beside the source that the first rank is to copy.
-///
-/// \par Collective every rank of the group, in the same order
-std::vector<std::filesystem::path> files_to_carry(group auto const& world, checkpoint const& source,
-                                                  checkpoint_plan const& files,
-                                                  convert_options const& how) {
-    std::vector<std::filesystem::path> carried;
-    agree_on(world, [&] {
-        if (how.carry && !files.is_file && world.rank() == 0)
-            carried = side_files(source.metadata());
-    });
-    return carried;
-}
-
-/// Says which directories beside the source are not copied; empty if there are none.
-///
-/// \par Collective every rank of the group, in the same order
-std::vector<std::string> note_directories(group auto const& world, checkpoint const& source,
-                                          checkpoint_plan const& files,
-                                          convert_options const& how) {
-    std::vector<std::string> notes;
-    agree_on(world, [&] {
-        if (!how.carry || files.is_file || world.rank() != 0)
-            return;
-        auto const names = side_directories(source.metadata());
-        if (!names.empty())
-            notes.push_back("directories beside the tensors are not copied: " +
-                            first_and_more("'" + names.front() + "'", names.size()));
-    });
-    return gather_values(world, notes).front();
-}
-
-/// The names of files that the first rank finds beside a checkpoint that is replaced, but for those
-/// that are replaced as well.
-///
-/// \par Collective every rank of the group, in the same order
-std::vector<std::string> names_kept(group auto const& world, std::filesystem::path const& target,
-                                    checkpoint_plan const& files,
-                                    std::vector<std::string> const& replaced,
-                                    write_options const& how) {
-    std::vector<std::string> names;
-    agree_on(world, [&] {
-        if (world.rank() == 0 && how.replace && !how.files && !files.is_file)
-            names = names_of(files_to_keep(target));
-        std::erase_if(names,
-                      [&](std::string const& name) { return std::ranges::count(replaced, name); });
-    });
+/// The names of files beside a checkpoint that is replaced, without those that are replaced too.
+inline std::vector<std::string> names_kept(std::filesystem::path const& target,
+                                           checkpoint_plan const& files,
+                                           std::vector<std::string> const& replaced,
+                                           write_options const& how) {
+    if (!how.replace || how.files || files.is_file)
+        return {};
+    std::vector<std::string> names = names_of(files_to_keep(target));
+    std::erase_if(names,
+                  [&](std::string const& name) { return std::ranges::count(replaced, name); });
     return names;
 }
+
+/// What a rank tells of its share of a conversion.
+struct conversion_share {
+    std::uint64_t bytes_read = 0;
+    index_t peak_bytes = 0;
+    std::vector<std::string> carried, kept, removed; ///< of the first rank
+    std::string note;                                ///< of the first rank, or empty
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.bytes_read, self.peak_bytes, self.carried, self.kept, self.removed, self.note);
+    }
+};
 
 /// \par Collective every rank of the group, in the same order
 convert_report convert_as(group auto const& world, checkpoint const& source,
                           std::filesystem::path const& target, convert_options const& how) {
     memory_watch memory;
-    planned_conversion work;
-    plan_conversion(world, source, target, how, work);
-    auto const beside = files_to_carry(world, source, work.files, how);
-    std::ranges::copy(note_directories(world, source, work.files, how),
-                      std::back_inserter(work.notes));
+    auto const planned = plan_conversion(world, source, target, how);
+    planned_conversion& work = *planned;
     checkpoint_writer writer(world, target, work.files, how.writing);
+    conversion_share mine;
+    agree_on(world, [&] {
+        mine.bytes_read = put_converted(writer.files(), source, work, how);
+        mine.carried = names_of(work.beside);
+        if (work.me == 0)
+            mine.kept = names_kept(target, work.files, mine.carried, how.writing);
+    });
+    writer.commit(world, work.beside, work.names.config);
+    mine.peak_bytes = memory.most_bytes();
+    mine.removed = writer.removed();
+    mine.note = work.note_beside;
+    std::vector<conversion_share> const shares = gather_values(world, mine);
+    conversion_share const& first = shares.front();
+    if (!first.note.empty())
+        work.notes.push_back(first.note);
     std::uint64_t read = 0;
-    agree_on(world, [&] { read = put_converted(writer.files(), source, work, how); });
-    auto const carried = names_of(beside);
-    auto const kept = names_kept(world, target, work.files, carried, how.writing);
-    writer.commit(world, beside, work.names.config);
+    for (conversion_share const& share : shares)
+        read += share.bytes_read;
     checkpoint_metadata const& written = work.files.metadata;
     return {.keys = static_cast<index_t>(written.tensors.size()),
             .bytes = data_bytes(written),
             .reused = writer.reused(),
-            .bytes_read = sum_over(world, static_cast<index_t>(read)),
+            .bytes_read = static_cast<index_t>(read),
             .bytes_moved = 0,
-            .peak_extra_bytes = std::ranges::max(gather_values(world, memory.most_bytes())),
+            .peak_extra_bytes =
+                std::ranges::max(shares, {}, &conversion_share::peak_bytes).peak_bytes,
             .keys_judged = std::move(work.verdict),
             .objects = how.objects ? std::ssize(readable_keys(source.metadata())) : 0,
-            .carried = gather_values(world, carried).front(),
-            .kept = gather_values(world, kept).front(),
+            .carried = first.carried,
+            .kept = first.kept,
             .aliases = written.aliases,
-            .removed = gather_values(world, writer.removed()).front(),
+            .removed = first.removed,
             .notes = std::move(work.notes)};
 }
 

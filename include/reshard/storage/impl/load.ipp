@@ -3,7 +3,6 @@
 #ifndef RESHARD_STORAGE_IMPL_LOAD_IPP
 #define RESHARD_STORAGE_IMPL_LOAD_IPP
 
-#include <algorithm>
 #include <reshard/storage/load.hpp>
 
 #include <reshard/bind/bind.hpp>
@@ -24,8 +23,10 @@
 #include <reshard/storage/stored_tensor.hpp>
 #include <reshard/storage/window_reads.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -136,11 +137,12 @@ inline void check_this_layout(checkpoint_metadata const& saved, layout const& wa
                 check_this_shard(saved, tensor, shard, me);
 }
 
-/// Plans what process `me` reads.
-///
-/// \pre `work.wanted` is there, and `work` stays where it is
-inline void plan_load(load_plan& work, checkpoint const& source, target_tensors const& want,
-                      holder_t me, options const& how) {
+/// What process `me` reads, to fill a layout.
+inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_tensors const& want,
+                                            layout wanted_layout, holder_t me, options const& how) {
+    auto planned = std::make_unique<load_plan>();
+    load_plan& work = *planned;
+    work.wanted = std::move(wanted_layout);
     check_this_layout(source.metadata(), work.wanted, me, how.program);
     catalog const stored =
         how.program.is_by_name() ? offered_to(source, work.wanted) : catalog_of(source);
@@ -168,32 +170,21 @@ inline void plan_load(load_plan& work, checkpoint const& source, target_tensors 
     work.whole =
         make_plan(work.problem, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
     work.targets.add(want.tensors, work.wanted, me);
+    return planned;
 }
 
-/// What this process reads; tensors that are zeros are filled.
+inline bool is_zeros(transfer const& t) { return t.source_key == zero_source; }
+
+/// What this process reads.
 inline std::vector<stored_loop> loops_of(bound_plan const& bound) {
     std::vector<stored_loop> loops;
     for (transfer const& t : bound.whole.transfers)
-        if (t.source_key == zero_source)
-            run_locally(bound, t);
-        else
+        if (!is_zeros(t))
             loops.push_back({{bound.problem.sources[t.source_key].tensor, t.source_shard},
                              loop_of(bound, t),
                              conversion_of(bound.whole, t),
                              target_end(bound, t).data});
     return loops;
-}
-
-/// Fills what all processes want.
-///
-/// \par Collective every rank of the group, in the same order
-void read_all(group auto const& world, checkpoint const& source, bound_plan const& bound,
-              options const& how) {
-    chunk_reader reader(source, how.verify);
-    std::optional<window_reads> reads;
-    agree_on(world, [&] { reads.emplace(source.metadata(), loops_of(bound)); });
-    read_windows(world, reader, *reads, how);
-    agree_on(world, [&] { reader.check_unchanged(); });
 }
 
 /// \throws error with errc::usage
@@ -214,29 +205,73 @@ inline void check_load(checkpoint const& source, target_tensors const& want, opt
              ", or leave options.relays out");
 }
 
-/// \par Collective every rank of the group, in the same order
-layout layout_wanted(group auto const& world, target_tensors& want) {
-    auto known = replicate_known(world, std::move(want.layout), "target");
-    return known ? *known : layout_of_all(world, want.tensors.descriptors());
+inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
+    return {work.whole, work.problem, source.shapes(), work.targets};
+}
+
+struct rank_of_load {
+    int rank = 0;
+    int ranks = 1;
+};
+
+/// What a process does before it reads.
+struct load_stage {
+    std::unique_ptr<load_plan> work;
+    std::unique_ptr<planned_reads> reads;
+};
+
+/// Plans the reads of one rank, and compares its share of the copies that are read. Does not
+/// communicate.
+inline load_stage stage_load(checkpoint const& source, target_tensors const& want, layout wanted,
+                             rank_of_load at, options const& how) {
+    load_stage stage;
+    at_path(source.metadata().path, [&] {
+        stage.work =
+            plan_load(source, want, std::move(wanted), static_cast<holder_t>(at.rank), how);
+    });
+    load_plan const& work = *stage.work;
+    check_copies(source, work.program, at.rank, at.ranks);
+    if (!united(source))
+        check_saved_replicas(source, tensors_used(work.problem, source.files_layout()), at.rank,
+                             at.ranks);
+    stage.reads.reset(
+        new planned_reads{chunk_reader(source, how.verify),
+                          window_reads(source.metadata(), loops_of(bound_by(work, source))),
+                          {}});
+    stage.reads->loops.for_each_window(
+        [&](window_run const& window) { stage.reads->windows.push_back(window); });
+    return stage;
 }
 
 /// \par Collective every rank of the group, in the same order
 strict_verdict load_as(group auto const& world, checkpoint const& source, target_tensors want,
                        options const& how) {
-    std::filesystem::path const& path = source.metadata().path;
-    agree_to_run(world, call_on("load", source), alike_in_load(source, how),
-                 attempt([&] { check_load(source, want, how); }));
-    load_plan work;
-    work.wanted = layout_wanted(world, want);
-    agree_on(world, [&] {
-        at_path(path,
-                [&] { plan_load(work, source, want, static_cast<holder_t>(world.rank()), how); });
+    call_opening opening{call_on("load", source), alike_in_load(source, how)};
+    opening.problem = attempt([&] {
+        check_load(source, want, how);
+        opening.attachment = content_bytes(notice_of(want.layout, want.tensors.descriptors()));
     });
-    agree_on(world, [&] { check_copies(source, work.program, world.rank(), world.size()); });
-    check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
-    bound_plan const bound{work.whole, work.problem, source.shapes(), work.targets};
-    read_all(world, source, bound, how);
-    return std::move(work.verdict);
+    std::vector<layout_notice> notices;
+    for (std::string const& bytes : open_call(world, opening))
+        notices.push_back(content_from<layout_notice>(bytes, "notice of another rank"));
+    layout wanted = layout_told(world, std::move(want.layout), notices, "target");
+    load_stage stage;
+    read_notice mine;
+    mine.problem = encode(attempt([&] {
+        stage = stage_load(source, want, std::move(wanted), {world.rank(), world.size()}, how);
+        mine = notice_of(*stage.reads, how.reads);
+    }));
+    auto const reads = gather_values(world, mine);
+    for (read_notice const& notice : reads)
+        if (auto const problem = decode(notice.problem))
+            throw error(*problem);
+    if (united(source))
+        check_replicas(world, source, tensors_used(stage.work->problem, source.files_layout()));
+    for (transfer const& t : stage.work->whole.transfers)
+        if (is_zeros(t))
+            run_locally(bound_by(*stage.work, source), t);
+    read_windows(world, *stage.reads, reads, how);
+    return std::move(stage.work->verdict);
 }
 
 } // namespace detail

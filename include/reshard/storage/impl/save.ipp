@@ -145,8 +145,8 @@ std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors&
                                         std::filesystem::path const& target,
                                         save_options const& how) {
     auto const planned = std::make_shared<planned_save>();
-    have.layout = replicate_known(world, std::move(have.layout), "source");
-    planned->all = have.layout ? *have.layout : layout_of_all(world, have.tensors.descriptors());
+    planned->all =
+        layout_of_ranks(world, std::move(have.layout), have.tensors.descriptors(), "source");
     check_aliases(world, have.tensors, planned->all, how);
     agree_on_files(world, planned->files, how, [&] {
         at_path(target, [&] {

@@ -152,9 +152,7 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
                          throw error(*earlier);
                  }));
     state.remove_given_up();
-    have.layout = replicate_known(world, std::move(have.layout), "source");
-    layout const all =
-        have.layout ? *have.layout : layout_of_all(world, have.tensors.descriptors());
+    layout const all = layout_of_ranks(world, have.layout, have.tensors.descriptors(), "source");
     check_aliases(world, have.tensors, all, how);
     save_task task;
     task.rank = world.rank();

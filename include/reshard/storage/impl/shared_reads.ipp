@@ -110,19 +110,11 @@ inline node_windows share_windows(mpi_group const& world, chunk_reader const& re
     return all;
 }
 
-/// True where there is so much to read that ranks ask one another what.
-///
-/// \par Collective every rank of the group, in the same order
-inline bool is_worth_sharing(mpi_group const& world, chunk_reader const& reader,
-                             std::vector<window_run> const& mine, file_reads how) {
-    std::uint64_t bytes = 0;
-    for (window_run const& window : mine)
-        bytes += window.bytes.size();
-    bool const may_share = how != file_reads::direct && !reader.source().is_mapped();
-    auto const all = gather_values(world, std::pair(bytes, may_share));
-    return std::all_of(all.begin(), all.end(), [](auto const& one) { return one.second; }) &&
-           (how == file_reads::once || std::any_of(all.begin(), all.end(), [](auto const& one) {
-                return one.first >= least_shared_bytes;
+/// True if there is so much to read that ranks ask each other for windows.
+inline bool is_worth_sharing(std::vector<read_notice> const& notices, file_reads how) {
+    return std::ranges::all_of(notices, &read_notice::may_share) &&
+           (how == file_reads::once || std::ranges::any_of(notices, [](read_notice const& notice) {
+                return notice.bytes >= least_shared_bytes;
             }));
 }
 
@@ -226,8 +218,9 @@ inline local_error read_from_others(mpi_group const& world, united_files const& 
 /// Reads what the loops need where ranks see different files.
 ///
 /// \par Collective every rank of the group, in the same order
-inline void read_united(mpi_group const& world, united_files const& files, chunk_reader& reader,
-                        window_reads& reads, std::vector<window_run> const& mine) {
+inline local_error read_united(mpi_group const& world, united_files const& files,
+                               chunk_reader& reader, window_reads& reads,
+                               std::vector<window_run> const& mine) {
     checkpoint_metadata const& from = reader.metadata();
     std::vector<window_run> wanted;
     local_error problem = attempt([&] {
@@ -240,32 +233,53 @@ inline void read_united(mpi_group const& world, united_files const& files, chunk
         }
     });
     keep_first(problem, read_from_others(world, files, reader, reads, wanted));
-    agree(world, problem);
+    return problem;
 }
 
-RESHARD_DECL void read_windows(mpi_group const& world, chunk_reader& reader, window_reads& reads,
-                               options const& how) {
-    if (world.size() == 1)
-        return run(reader, reads);
-    std::vector<window_run> mine;
-    agree_on(world, [&] {
-        reads.for_each_window([&](window_run const& window) { mine.push_back(window); });
-    });
-    if (auto const files = united(reader.source()))
-        return read_united(world, *files, reader, reads, mine);
+RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen) {
+    read_notice notice;
+    for (window_run const& window : reads.windows)
+        notice.bytes += window.bytes.size();
+    notice.may_share = chosen != file_reads::direct && !reads.reader.source().is_mapped();
+    return notice;
+}
+
+/// Reads the windows of this rank, and those that ranks of a node share.
+///
+/// \par Collective every rank of the group, in the same order
+/// \return what this rank could not read: it goes on, since others wait for it
+inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
+                                 std::vector<read_notice> const& notices, options const& how) {
+    auto& [reader, loops, windows] = reads;
     local_error problem;
     if (how.relays)
-        problem = read_relayed(world, reader, reads, mine, how.reads);
+        problem = read_relayed(world, reader, loops, windows, how.reads);
     node_windows shared{{world, {}}, {}, nullptr};
-    if (is_worth_sharing(world, reader, mine, how.reads))
-        shared = share_windows(world, reader, reads, mine, how.reads);
+    if (is_worth_sharing(notices, how.reads))
+        shared = share_windows(world, reader, loops, windows, how.reads);
     keep_first(problem, attempt([&] {
-                   for (window_run const& window : windows_without(reads, mine, shared.windows))
-                       reads.run(window, window.bytes, reader.read(window.place, window.bytes));
+                   for (window_run const& window : windows_without(loops, windows, shared.windows))
+                       loops.run(window, window.bytes, reader.read(window.place, window.bytes));
                }));
     if (shared.slots)
         keep_first(problem,
-                   read_shared(shared.node.group, *shared.slots, reader, reads, shared.windows));
+                   read_shared(shared.node.group, *shared.slots, reader, loops, shared.windows));
+    return problem;
+}
+
+RESHARD_DECL void read_windows(mpi_group const& world, planned_reads& reads,
+                               std::vector<read_notice> const& notices, options const& how) {
+    local_error problem;
+    if (world.size() == 1)
+        problem = attempt([&] { run(reads.reader, reads.loops); });
+    else if (auto const files = united(reads.reader.source()))
+        problem = read_united(world, *files, reads.reader, reads.loops, reads.windows);
+    else
+        problem = read_or_share(world, reads, notices, how);
+    keep_first(problem, attempt([&] {
+                   if (!problem)
+                       reads.reader.check_unchanged();
+               }));
     agree(world, problem);
 }
 

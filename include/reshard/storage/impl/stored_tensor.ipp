@@ -231,6 +231,14 @@ RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, lay
     return used;
 }
 
+RESHARD_DECL void check_saved_replicas(checkpoint const& source,
+                                       std::vector<std::size_t> const& numbers, int rank,
+                                       int ranks) {
+    auto const step = static_cast<std::size_t>(ranks);
+    for (auto i = static_cast<std::size_t>(rank); i < numbers.size(); i += step)
+        stored_tensor(source, numbers[i]).check_saved_replicas();
+}
+
 } // namespace reshard::detail
 
 #endif
