@@ -45,6 +45,36 @@ constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
     return a.view() == b.view();
 }
 
+/// One text behind the other.
+template <std::size_t N, std::size_t M>
+constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
+    char joined[N + M - 1] = {};
+    std::copy_n(b.characters, M, std::copy_n(a.characters, N - 1, joined));
+    return joined;
+}
+
+template <std::size_t N, std::size_t M>
+constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, char const (&b)[M]) {
+    return a + fixed_string<M>(b);
+}
+
+/// The number of digits of a number.
+constexpr std::size_t digit_count(std::size_t number) {
+    std::size_t digits = 1;
+    while (number /= 10)
+        ++digits;
+    return digits;
+}
+
+template <std::size_t Number>
+constexpr auto digits_of() {
+    char digits[digit_count(Number) + 1] = {};
+    std::size_t rest = Number;
+    for (std::size_t place = digit_count(Number); place-- > 0; rest /= 10)
+        digits[place] = static_cast<char>('0' + rest % 10);
+    return fixed_string<sizeof(digits)>(digits);
+}
+
 /// A type with a data type as its `value`, such as `data_type_constant`.
 template <class T>
 concept names_data_type = requires {
@@ -97,6 +127,14 @@ constexpr bool lies_inside(box const& region, index_vector const& shape) {
 } // namespace reshard::detail
 
 namespace reshard::typed {
+
+/// A text that keys are made of: `key<"layers."> + number<3> + ".weight"` is `"layers.3.weight"`.
+template <detail::fixed_string Text>
+inline constexpr auto key = Text;
+
+/// A number as such a text.
+template <std::size_t Number>
+inline constexpr auto number = detail::digits_of<Number>();
 
 /// A shard whose key, element type, global shape and region are part of its type.
 ///

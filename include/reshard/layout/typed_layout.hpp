@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,52 @@ struct tensor {
     using shard_of = shard<Key, T, Shape, Region>;
 };
 
+/// In `with_placements`: those that the tensor has.
+struct own_placements {
+    constexpr bool operator==(own_placements const&) const = default;
+};
+
+} // namespace typed
+
+namespace detail {
+
+template <auto Placement>
+struct placed {
+    static constexpr auto value = Placement;
+};
+
+template <class Tensors, auto... Placements>
+struct replaced;
+
+template <fixed_string Key, class T, index_vector Shape, auto... Own, auto... Placements>
+struct replaced<typed::tensor<Key, T, Shape, Own...>, Placements...> {
+    template <auto Placement>
+    using spliced = boost::mp11::mp_if_c<
+        std::same_as<std::remove_cv_t<decltype(Placement)>, typed::own_placements>,
+        boost::mp11::mp_list<placed<Own>...>, boost::mp11::mp_list<placed<Placement>>>;
+    template <class... Values>
+    using tensor = typed::tensor<Key, T, Shape, Values::value...>;
+
+    using type = boost::mp11::mp_apply<
+        tensor, boost::mp11::mp_append<boost::mp11::mp_list<>, spliced<Placements>...>>;
+};
+
+template <class... Tensors, auto... Placements>
+struct replaced<boost::mp11::mp_list<Tensors...>, Placements...> {
+    using type = boost::mp11::mp_list<typename replaced<Tensors, Placements...>::type...>;
+};
+
+} // namespace detail
+
+namespace typed {
+
+/// The same tensor, or list of tensors, with other placements.
+///
+/// `with_placements<layer<3>, only{1}, own_placements{}>` puts a layer on the second stage of
+/// pipeline and leaves it cut as it is.
+template <class Tensors, auto... Placements>
+using with_placements = typename detail::replaced<Tensors, Placements...>::type;
+
 } // namespace typed
 
 namespace detail {
@@ -149,13 +196,27 @@ struct tensors_of_one_key {
 
 /// The keys of a layout; does not compile where one appears twice.
 template <class... Tensors>
-consteval typed_keys<sizeof...(Tensors)> different_keys() {
+consteval typed_keys<sizeof...(Tensors)> different_keys(boost::mp11::mp_list<Tensors...>) {
     constexpr typed_keys<sizeof...(Tensors)> keys(
         std::array<hashed_key, sizeof...(Tensors)>{Tensors::hashed...});
     if constexpr (constexpr auto twice = keys.twice(); twice)
         tensors_of_one_key<boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->first>,
                            boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->second>>{};
     return keys;
+}
+
+template <mesh Ranks, class... Tensors>
+consteval std::array<typed::kind const*, sizeof...(Tensors)>
+kinds_on(boost::mp11::mp_list<Tensors...>) {
+    return {Tensors::template kind_on<Ranks>()...};
+}
+
+/// True; does not compile for placements that do not fit their tensor or the mesh.
+template <mesh Ranks, class... Tensors>
+consteval bool are_placed(boost::mp11::mp_list<Tensors...>) {
+    [[maybe_unused]] std::array<bool, sizeof...(Tensors)> const each{
+        is_placed<Ranks, Tensors>()...};
+    return true;
 }
 
 } // namespace detail
@@ -174,25 +235,22 @@ std::vector<tensor_sharding> shardings_of() {
 }
 
 /// The layout of a whole job:
-/// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`.
+/// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`. Among the tensors
+/// may be lists of them, as `layers` makes.
 ///
-/// It converts to a `layout`, in which the tensors of a kind share a spread, where
-/// `layout/layout_of.hpp` is included.
+/// With `layout/layout_of.hpp` it converts to a `layout`, in which the tensors of a kind share a
+/// spread.
 template <mesh Ranks, class... Tensors>
 struct layout {
     static constexpr mesh ranks = Ranks;
-    using tensors = boost::mp11::mp_list<Tensors...>;
+    using tensors = detail::all_tensors<Tensors...>;
 
     /// The keys, and what the tensors are but for them, in their order.
-    static constexpr detail::typed_keys<sizeof...(Tensors)> keys =
-        detail::different_keys<Tensors...>();
-    static constexpr std::array<kind const*, sizeof...(Tensors)> kinds = {
-        Tensors::template kind_on<Ranks>()...};
+    static constexpr auto keys = detail::different_keys(tensors());
+    static constexpr auto kinds = detail::kinds_on<Ranks>(tensors());
 
     static_assert(keys.size() == 0 || !keys.twice());
-    static_assert(std::array<bool, sizeof...(Tensors) + 1>{detail::is_placed<Ranks, Tensors>()...,
-                                                           true}
-                      .back());
+    static_assert(detail::are_placed<Ranks>(tensors()));
 
     /// How one of the tensors is spread.
     template <class Tensor>
@@ -209,59 +267,6 @@ struct layout {
 };
 
 } // namespace typed
-
-namespace detail {
-
-/// A list of the one shard that a rank holds of a tensor, or of none.
-template <class Layout, class Tensor, holder_t Rank>
-consteval auto shards_of_rank() {
-    constexpr auto region = Layout::template distribution_of<Tensor>().region(Rank);
-    if constexpr (region)
-        return boost::mp11::mp_list<typename Tensor::template shard_of<*region>>();
-    else
-        return boost::mp11::mp_list<>();
-}
-
-/// The `typed::state_dict` of a rank as its `type`.
-template <class Layout, holder_t Rank, class Tensors>
-struct rank_shards;
-
-template <class Layout, holder_t Rank, class... Tensors>
-struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
-    static_assert(Rank < Layout::ranks.rank_count(),
-                  "the mesh of a typed::layout has no such rank");
-    using type = boost::mp11::mp_append<typed::state_dict<>,
-                                        decltype(shards_of_rank<Layout, Tensors, Rank>())...>;
-};
-
-} // namespace detail
-
-namespace typed {
-
-/// What one rank of a layout holds, as a `state_dict`.
-template <class Layout, holder_t Rank>
-using state_dict_of = typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
-
-} // namespace typed
-
-namespace detail {
-
-/// What one rank of a layout holds, in the order of its tensors, for a rank known at run time.
-///
-/// \pre `rank < Layout::ranks.rank_count()`
-template <class Layout>
-std::vector<shard_descriptor> descriptors_of(holder_t rank) {
-    std::vector<shard_descriptor> held;
-    for (std::size_t i = 0; i < Layout::keys.size(); ++i) {
-        typed::kind const& kind = *Layout::kinds[i];
-        if (auto shard =
-                descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.how(), rank))
-            held.push_back(*std::move(shard));
-    }
-    return held;
-}
-
-} // namespace detail
 
 } // namespace reshard
 
