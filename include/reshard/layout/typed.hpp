@@ -30,7 +30,14 @@ template <std::size_t N>
 struct fixed_string {
     char characters[N] = {};
 
-    constexpr fixed_string(char const (&text)[N]) { std::copy_n(text, N, characters); }
+    constexpr fixed_string() = default;
+    constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
+
+    /// Writes `count` characters at a place; a plain loop, which compilers run fastest.
+    constexpr void put(std::size_t place, char const* text, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            characters[place + i] = text[i];
+    }
 
     /// The text without the terminating zero.
     constexpr std::string_view view() const { return {characters, N - 1}; }
@@ -48,8 +55,9 @@ constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
 /// One text behind the other.
 template <std::size_t N, std::size_t M>
 constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
-    char joined[N + M - 1] = {};
-    std::copy_n(b.characters, M, std::copy_n(a.characters, N - 1, joined));
+    fixed_string<N + M - 1> joined;
+    joined.put(0, a.characters, N - 1);
+    joined.put(N - 1, b.characters, M);
     return joined;
 }
 

@@ -17,6 +17,7 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -56,13 +57,33 @@ constexpr std::vector<placement> placement_list() {
     return {placement(Placements)...};
 }
 
-/// What keeps tensors of that shape from being placed so; worked out once for all of them.
-template <mesh Ranks, index_vector Shape, auto... Placements>
-inline constexpr std::optional<placement_fault> kind_fault =
-    find_fault(Ranks.shape(), placement_list<Placements...>(), Shape);
-
 template <mesh Ranks, data_type Type, index_vector Shape, auto... Placements>
 inline constexpr typed::kind kind_constant{Ranks, Type, Shape, &placement_list<Placements...>};
+
+/// What a typed tensor is but for its key: all that the compiler works out once for equal tensors.
+template <class T, index_vector Shape, auto... Placements>
+struct typed_form {
+    static constexpr bool has_type = has_data_type<T>;
+    static constexpr bool has_shape = is_shape(Shape);
+    static constexpr bool is_in_blocks =
+        ((placement(Placements).what == placement::kind::cyclic) || ...);
+
+    using element_type = T;
+    static constexpr data_type dtype = named_data_type<T>();
+    static constexpr index_vector shape = Shape;
+
+    static constexpr std::vector<placement> placements() { return placement_list<Placements...>(); }
+
+    /// What it is on that mesh.
+    template <mesh Ranks>
+    static constexpr typed::kind const* kind_on =
+        &kind_constant<Ranks, dtype, Shape, Placements...>;
+
+    /// What keeps it from being placed on that mesh, or nothing.
+    template <mesh Ranks>
+    static constexpr std::optional<placement_fault> fault_on =
+        find_fault(Ranks.shape(), placements(), Shape);
+};
 
 } // namespace detail
 
@@ -72,35 +93,18 @@ namespace typed {
 ///
 /// `T` is as in `shard`.
 template <detail::fixed_string Key, class T, index_vector Shape, auto... Placements>
-struct tensor {
+struct tensor : detail::typed_form<T, Shape, Placements...> {
     static_assert(!Key.view().empty(), "a typed::tensor needs a key");
     static_assert(
-        detail::has_data_type<T>,
+        tensor::has_type,
         "the element type of a typed::tensor has no data type; specialise data_type_traits");
-    static_assert(((placement(Placements).what != placement::kind::cyclic) && ...),
+    static_assert(!tensor::is_in_blocks,
                   "a typed::tensor cannot be dealt out in blocks; describe it by a distribution");
-    static_assert(detail::is_shape(Shape),
+    static_assert(tensor::has_shape,
                   "the shape of a typed::tensor has a negative extent or too many elements");
 
-    using element_type = T;
     static constexpr std::string_view key = Key.view();
     static constexpr detail::hashed_key hashed = detail::hashed_key(Key.view());
-    static constexpr data_type dtype = detail::named_data_type<T>();
-    static constexpr index_vector shape = Shape;
-
-    static constexpr std::vector<placement> placements() { return {placement(Placements)...}; }
-
-    /// What keeps it from being placed on that mesh, or nothing.
-    template <mesh Ranks>
-    static constexpr std::optional<detail::placement_fault> fault_on() {
-        return detail::kind_fault<Ranks, Shape, Placements...>;
-    }
-
-    /// What it is on that mesh but for its key.
-    template <mesh Ranks>
-    static constexpr kind const* kind_on() {
-        return &detail::kind_constant<Ranks, dtype, Shape, Placements...>;
-    }
 
     /// The shard that holds that region.
     template <box Region>
@@ -179,15 +183,6 @@ struct placement_of {
                   "explicit sizes of a typed::tensor must sum to the extent");
 };
 
-/// True; does not compile where the placements of a tensor do not fit it or the mesh.
-template <mesh Ranks, class Tensor>
-consteval bool is_placed() {
-    constexpr auto fault = Tensor::template fault_on<Ranks>();
-    if constexpr (fault)
-        placement_of<Tensor, *fault>{};
-    return true;
-}
-
 /// Says which key appears twice in a layout.
 template <class First, class Second>
 struct tensors_of_one_key {
@@ -208,15 +203,31 @@ consteval typed_keys<sizeof...(Tensors)> different_keys(boost::mp11::mp_list<Ten
 template <mesh Ranks, class... Tensors>
 consteval std::array<typed::kind const*, sizeof...(Tensors)>
 kinds_on(boost::mp11::mp_list<Tensors...>) {
-    return {Tensors::template kind_on<Ranks>()...};
+    return {Tensors::template kind_on<Ranks>...};
 }
 
-/// True; does not compile for placements that do not fit their tensor or the mesh.
+/// True; does not compile if the placements of a tensor do not fit it or the mesh.
 template <mesh Ranks, class... Tensors>
 consteval bool are_placed(boost::mp11::mp_list<Tensors...>) {
-    [[maybe_unused]] std::array<bool, sizeof...(Tensors)> const each{
-        is_placed<Ranks, Tensors>()...};
+    constexpr std::array<bool, sizeof...(Tensors)> wrong{
+        Tensors::template fault_on<Ranks>.has_value()...};
+    constexpr auto first =
+        static_cast<std::size_t>(std::find(wrong.begin(), wrong.end(), true) - wrong.begin());
+    if constexpr (first < wrong.size()) {
+        using tensor = boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, first>;
+        placement_of<tensor, *tensor::template fault_on<Ranks>>{};
+    }
     return true;
+}
+
+/// How tensors of these keys and kinds are spread, in their order.
+inline std::vector<tensor_sharding> shardings_of(std::span<hashed_key const> keys,
+                                                 std::span<typed::kind const* const> kinds) {
+    std::vector<tensor_sharding> all;
+    all.reserve(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        all.push_back(sharding_of(std::string(keys[i].text), kinds[i]->dtype, kinds[i]->how()));
+    return all;
 }
 
 } // namespace detail
@@ -226,12 +237,7 @@ namespace typed {
 /// How the tensors of a layout are spread, in their order.
 template <class Layout>
 std::vector<tensor_sharding> shardings_of() {
-    std::vector<tensor_sharding> all;
-    all.reserve(Layout::keys.size());
-    for (std::size_t i = 0; i < Layout::keys.size(); ++i)
-        all.push_back(sharding_of(std::string(Layout::keys[i].text), Layout::kinds[i]->dtype,
-                                  Layout::kinds[i]->how()));
-    return all;
+    return detail::shardings_of(Layout::keys.all(), Layout::kinds);
 }
 
 /// The layout of a whole job:
@@ -260,7 +266,7 @@ struct layout {
 
     template <std::same_as<reshard::layout> Values> // which this header does not define
     operator Values() const {
-        Values result = layout_of(shardings_of<layout>());
+        Values result = layout_of(detail::shardings_of(keys.all(), kinds));
         result.holders = Ranks.rank_count();
         return result;
     }
