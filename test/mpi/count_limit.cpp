@@ -274,7 +274,8 @@ BOOST_AUTO_TEST_CASE(plans_that_are_kept_keep_to_the_limit) {
         job moving = prepare(ranks, source.views(), target.views(), {.cache = &kept});
         BOOST_TEST(moving.was_kept() == (i == 1));
         run(moving);
-        check(calls, {"MPI_Iallgatherv", "MPI_Isend"});
+        // Once all ranks have the plan, their texts are short.
+        check(calls, {i == 0 ? "MPI_Iallgatherv" : "MPI_Iallgather", "MPI_Isend"});
         BOOST_TEST(target.is_right());
     }
 }

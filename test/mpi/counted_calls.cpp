@@ -164,4 +164,29 @@ int MPI_Alltoallv(void const* data, int const* counts, int const* from, MPI_Data
     counted_calls::note("MPI_Alltoallv", sum_of(counts_of_all, world));
     return PMPI_Alltoallv(data, counts, from, type, all, counts_of_all, places, type_of_all, world);
 }
+
+int MPI_Comm_idup(MPI_Comm world, MPI_Comm* duplicate, MPI_Request* request) {
+    counted_calls::note("MPI_Comm_idup", 0);
+    return PMPI_Comm_idup(world, duplicate, request);
+}
+
+int MPI_Comm_split(MPI_Comm world, int color, int key, MPI_Comm* some) {
+    counted_calls::note("MPI_Comm_split", 0);
+    return PMPI_Comm_split(world, color, key, some);
+}
+
+int MPI_Comm_split_type(MPI_Comm world, int type, int key, MPI_Info info, MPI_Comm* some) {
+    counted_calls::note("MPI_Comm_split_type", 0);
+    return PMPI_Comm_split_type(world, type, key, info, some);
+}
+
+int MPI_Barrier(MPI_Comm world) {
+    counted_calls::note("MPI_Barrier", 0);
+    return PMPI_Barrier(world);
+}
+
+int MPI_Ibarrier(MPI_Comm world, MPI_Request* request) {
+    counted_calls::note("MPI_Ibarrier", 0);
+    return PMPI_Ibarrier(world, request);
+}
 }

@@ -144,8 +144,10 @@ BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, look_up_fixture) 
         known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards(),
                       target.shards()};
         auto const found = look_up(ranks, from, to, std::nullopt, asking);
-        detail::two_sides sides{from, to};
-        auto const gathered = detail::plan_of_call(ranks, sides, std::nullopt, {}).planned;
+        call_notice const notice = notice_of(ranks, {from, to}, {});
+        call_facts facts =
+            facts_of_call(ranks, {from, to}, ranks.all_gather(content_bytes(notice)));
+        auto const gathered = plan_of_call(ranks, facts, std::nullopt, {}).planned;
         auto const me = static_cast<holder_t>(rank);
         BOOST_TEST((elements_of(*found, me) == elements_of(*gathered, me)),
                    "seed " << seed << ", rank " << rank);

@@ -3,10 +3,12 @@
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/counted_calls.hpp"
 
 #include <reshard/adapt/span.hpp>
 #include <reshard/aoa.hpp>
 #include <reshard/expr/algebra.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -18,6 +20,7 @@
 using namespace reshard;
 using namespace reshard::detail;
 using reshard::test::agreed_error;
+using reshard::test::counted_calls;
 
 namespace {
 
@@ -260,6 +263,61 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     BOOST_TEST(agreed_error(world, [&] {
                    prepare(world, have(), want(), how);
                }).starts_with("usage: options.allocate makes the targets, but 1 are given"));
+}
+
+/// A call of `redistribute`, and the steps of it that every rank must enter before one may go on.
+struct counted_call {
+    char const* name;
+    options how;
+    int first; ///< of a group that has no messages of its own yet
+    int again;
+};
+
+BOOST_AUTO_TEST_CASE(few_steps_of_a_call_need_every_rank) {
+    plan_cache kept;
+    counted_call const calls[] = {
+        {"a program", {.program = aoa::parse("a, b -> ab, axis=1\n")}, 4, 3},
+        {"a program with a cache",
+         {.program = aoa::parse("a, b -> ab, axis=1\n"), .cache = &kept},
+         5,
+         3},
+    };
+    for (counted_call const& call : calls) {
+        mpi_group const group(world);
+        for (int const expected : {call.first, call.again}) {
+            counted_calls const counted(mpi_group::default_count_limit);
+            redistribute(group, have(), want(), call.how);
+            BOOST_TEST(counted.collectives() == expected, call.name);
+        }
+        BOOST_TEST(wrong() == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_call_by_name_needs_every_rank_three_times) {
+    std::vector<float> all(static_cast<std::size_t>(3 * rows), -1.F);
+    state_dict target;
+    target.add({"a", data_type::f32, {rows, 3}, whole({rows, 3}), {}},
+               tensor_view{all.data(), data_type::f32, {rows, 3}, {3, 1}});
+    const_state_dict source;
+    source.add(rows_of("a"), const_tensor_view{a.data(), data_type::f32, {2, 3}, {3, 1}});
+    layout const rows_of_ranks = gather_layout(mpi_group(world), source.descriptors());
+    plan_cache kept;
+    auto const count = [&](mpi_group const& group, source_tensors have, options const& how) {
+        counted_calls const counted(mpi_group::default_count_limit);
+        redistribute(group, std::move(have), target, how);
+        return counted.collectives();
+    };
+    mpi_group const group(world);
+    BOOST_TEST(count(group, source, {}) == 3); // both sides, messages of its own, the plans
+    BOOST_TEST(count(group, source, {}) == 2);
+    BOOST_TEST(count(group, {source, rows_of_ranks}, {}) == 2);
+    if (size > 1) // one rank tells the others
+        BOOST_TEST(count(group, {source, rank == 0 ? std::optional(rows_of_ranks) : std::nullopt},
+                         {}) == 3);
+    BOOST_TEST(count(group, source, {.cache = &kept}) == 3); // the shards are told apart
+    BOOST_TEST(count(group, source, {.cache = &kept}) == 2);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        BOOST_TEST(all[i] == static_cast<float>(i));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -36,6 +36,18 @@ public:
         return place == seen_.end() ? 0 : place->second;
     }
 
+    /// How many steps there were that every rank must enter before one may go on.
+    int collectives() const {
+        int sum = 0;
+        for (char const* const call :
+             {"MPI_Iallgather", "MPI_Iallgatherv", "MPI_Allgather", "MPI_Allgatherv",
+              "MPI_Allreduce", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Barrier", "MPI_Ibarrier",
+              "MPI_Bcast", "MPI_Reduce", "MPI_Gather", "MPI_Gatherv", "MPI_Comm_idup",
+              "MPI_Comm_split", "MPI_Comm_split_type"})
+            sum += of(call);
+        return sum;
+    }
+
     /// The calls that counted more than the limit.
     std::string const& above() const { return above_; }
 

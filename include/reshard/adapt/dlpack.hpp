@@ -17,7 +17,7 @@
 
 /// \file
 /// DLPack, in and out: tensors that another framework lends, and tensors lent to one. Both managed
-/// forms, that of version 1 and the older one.
+/// forms: version 1 and the older one.
 
 namespace reshard::adapt::dlpack {
 
@@ -79,8 +79,8 @@ concept any_versioned = any_managed<T> && requires(T& t) {
 
 inline constexpr std::uint64_t read_only_flag = 1;
 
-/// Their codes and bits, and what they are here. Types of less than a byte are left out: how they
-/// are packed is the exporter's choice.
+/// Their codes and bits, and their data types here. Types of less than a byte are omitted: the
+/// exporter chooses their packing.
 struct type_row {
     std::uint8_t code;
     std::uint8_t bits;
@@ -127,7 +127,7 @@ namespace reshard::adapt {
 /// copy of this is gone.
 class dlpack_tensor {
 public:
-    /// Takes over a managed tensor, also where it is refused: then the deleter is called at once.
+    /// Takes over a managed tensor, also if it is refused: then the deleter is called at once.
     ///
     /// \throws error with errc::usage for null, errc::unsupported for another major version than 1,
     ///         a data type that is none here, or extents below zero; errc::limit_exceeded for more
@@ -183,7 +183,7 @@ private:
 
 namespace reshard::detail {
 
-/// What the deleter of an exported tensor ends.
+/// The data that the deleter of an exported tensor destroys.
 template <class Managed>
 struct dlpack_export {
     Managed lent{};
@@ -261,7 +261,7 @@ struct tensor_traits<adapt::dlpack_tensor> {
     static index_vector strides(adapt::dlpack_tensor const& t) { return t.elements().strides; }
     static data_type dtype(adapt::dlpack_tensor const& t) { return t.elements().dtype; }
     static memory_kind memory(adapt::dlpack_tensor const& t) { return t.elements().memory; }
-    /// \throws error with errc::usage where they are read-only
+    /// \throws error with errc::usage if they are read-only
     static std::byte* data(adapt::dlpack_tensor& t) {
         if (t.is_read_only())
             fail(errc::usage, "a DLPack tensor of ", t.elements().dtype, " ", t.elements().shape,

@@ -30,7 +30,7 @@ constexpr bool owns_coefficients(Eigen::PlainObjectBase<Derived> const*) {
 }
 constexpr bool owns_coefficients(void const*) { return false; }
 
-/// A dense object whose coefficients lie in memory, unlike those of an expression such as `a + b`.
+/// A dense object whose coefficients lie in memory, unlike an expression such as `a + b`.
 template <class T>
 concept eigen_dense = requires(T const& t) {
     { dense_of(t) } -> std::same_as<T>;
@@ -41,7 +41,7 @@ concept eigen_dense = requires(T const& t) {
 
 } // namespace detail
 
-/// A matrix has two axes, rows first; what is a vector at compile time has one.
+/// A matrix has two axes, rows first; a vector at compile time has one.
 template <detail::eigen_dense T>
 struct tensor_traits<T> {
     using element_type = std::remove_pointer_t<decltype(std::declval<T&>().data())>;

@@ -32,7 +32,7 @@ constexpr bool is_eigen_tensor_map = false;
 template <class Plain, int Options, template <class> class Pointer>
 constexpr bool is_eigen_tensor_map<Eigen::TensorMap<Plain, Options, Pointer>> = true;
 
-/// A tensor or a map of one; an expression, such as a slice, has no memory of its own.
+/// A tensor or a map of one; an expression, such as a slice, has no memory.
 template <class T>
 concept eigen_tensor = is_eigen_tensor<T> || is_eigen_tensor_map<T>;
 

@@ -10,13 +10,13 @@
 #include <string_view>
 
 /// \file
-/// Kokkos views, and whatever has the same members, as tensors.
+/// Kokkos views, and types with the same members, as tensors.
 
 namespace reshard {
 
 namespace detail {
 
-/// What a `Kokkos::View` has, from version 3.7 on, and nothing else we know of.
+/// The members of a `Kokkos::View` from version 3.7 on; no other known type has them.
 template <class T>
 concept kokkos_view = requires(T const& t) {
     typename T::memory_space;

@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// A scalar type of LibTorch, by the name that `c10::toString` gives it, and what it is here.
+/// A scalar type of LibTorch, by the name that `c10::toString` gives it, and its data type here.
 struct torch_dtype {
     std::string_view name;
     data_type dtype;
@@ -59,7 +59,7 @@ inline data_type dtype_of_torch(std::string_view scalar) {
          " has no data type here; convert it, or view its bytes as at::kByte");
 }
 
-/// Refuses a tensor whose elements are not in its memory, one behind the other by strides.
+/// Refuses a tensor whose elements are not in its memory, one after the other by strides.
 ///
 /// \throws error with errc::usage or errc::unsupported
 inline void check_torch(at::Tensor const& t) {
@@ -73,7 +73,7 @@ inline void check_torch(at::Tensor const& t) {
                                 "elements in memory; call resolve_conj() or resolve_neg()");
 }
 
-/// The first byte, for reading: what is copied on write stays one until it is written.
+/// The first byte, for reading: a copy-on-write tensor is not copied before it is written.
 template <class Tensor>
 std::byte const* torch_bytes(Tensor const& t) {
     if constexpr (requires { t.const_data_ptr(); })

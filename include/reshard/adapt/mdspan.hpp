@@ -11,17 +11,18 @@
 #include <type_traits>
 
 /// \file
-/// `mdspan` as a tensor: of the standard library, of Kokkos, of CCCL, whichever is there.
+/// `mdspan` as a tensor: of the standard library, of Kokkos, of CCCL.
 
 namespace reshard {
 
 namespace detail {
 
-/// What `std::mdspan` has, and nothing else we know of; elements behind a pointer, by strides.
+/// The members of `std::mdspan`; no other known type has them. Elements are at a pointer, by
+/// strides.
 ///
-/// An accessor that gives other values than are in memory, such as that of `std::linalg::scaled` or
-/// `conjugated`, refers to none of these: its mdspan is no tensor. Nor is a view of Kokkos, which
-/// has a memory space too and is another adapter's.
+/// An accessor that gives other values than are in memory, such as the accessor of
+/// `std::linalg::scaled` or `conjugated`, does not refer to memory: its mdspan is not a tensor. Nor
+/// is a view of Kokkos, which has a memory space too and is another adapter's.
 template <class T>
 concept mdspan_like = requires(T const& t, typename T::rank_type axis) {
     typename T::extents_type;
@@ -49,7 +50,7 @@ struct tensor_traits<T> {
             result.push_back(static_cast<index_t>(t.extent(axis)));
         return result;
     }
-    /// \throws error with errc::unsupported where the layout has none
+    /// \throws error with errc::unsupported if the layout has none
     static constexpr index_vector strides(T const& t) {
         index_vector result;
         if constexpr (T::rank() != 0 && requires { t.stride(axis_type{}); }) {

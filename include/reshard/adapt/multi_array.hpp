@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// What all models of Boost's MultiArray concept have, and nothing else we know of.
+/// The members of all models of Boost's MultiArray concept; no other known type has them.
 template <class Array>
 concept boost_array = requires(Array const& array) {
     typename Array::index_range;
@@ -38,7 +38,8 @@ constexpr bool owns_elements(boost::multi_array<T, N, Allocator> const*) {
 }
 constexpr bool owns_elements(void const*) { return false; }
 
-/// The address of the element at the first index of each axis; `origin()` is that of index 0.
+/// The address of the element at the first index of each axis; `origin()` is the address of index
+/// 0.
 template <class Array, class Element>
 Element* first_element(Array const& array, Element* zero) {
     for (std::size_t axis = 0; axis < Array::dimensionality; ++axis)

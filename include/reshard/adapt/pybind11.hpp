@@ -23,11 +23,11 @@
 
 namespace reshard::adapt {
 
-/// What an object with Python's buffer protocol shows, such as `bytearray` and `memoryview`.
+/// The buffer of an object with Python's buffer protocol, such as `bytearray` and `memoryview`.
 /// Counted: the object is not resized or freed before the last copy of this is gone.
 class python_buffer {
 public:
-    /// \throws pybind11::error_already_set where the object has no buffer by strides
+    /// \throws pybind11::error_already_set if the object has no buffer by strides
     explicit python_buffer(pybind11::buffer const& object)
         : seen_(std::make_shared<pybind11::buffer_info>(object.request())) {}
 
@@ -41,7 +41,7 @@ private:
 
 namespace reshard::detail {
 
-/// The data type of a NumPy array: also those of the package ml_dtypes.
+/// The data type of a NumPy array: also the types of the package ml_dtypes.
 ///
 /// \throws error with errc::unsupported for others, and for elements in the other byte order
 inline data_type dtype_of_numpy(pybind11::dtype const& type) {
@@ -92,7 +92,7 @@ struct tensor_traits<pybind11::array> {
         return detail::element_strides(t.strides(), t.ndim(), t.itemsize());
     }
     static data_type dtype(pybind11::array const& t) { return detail::dtype_of_numpy(t.dtype()); }
-    /// \throws error with errc::usage where it is read-only
+    /// \throws error with errc::usage if it is read-only
     static std::byte* data(pybind11::array& t) {
         if (!t.writeable())
             detail::fail_read_only(shape(t));
@@ -103,8 +103,8 @@ struct tensor_traits<pybind11::array> {
     }
 };
 
-/// An array of one type; pybind11 has converted the argument where that was needed, to a copy, and
-/// what is written to that is lost: take targets as `pybind11::array`, or with `noconvert()`.
+/// An array of one type; if pybind11 had to convert the argument, this is a copy, and data written
+/// to it is lost: take targets as `pybind11::array`, or with `noconvert()`.
 template <class Element, int Flags>
 struct tensor_traits<pybind11::array_t<Element, Flags>> {
     using element_type = Element;
@@ -114,7 +114,7 @@ struct tensor_traits<pybind11::array_t<Element, Flags>> {
 
     static index_vector shape(array const& t) { return any::shape(t); }
     static index_vector strides(array const& t) { return any::strides(t); }
-    /// \throws error with errc::usage where it is read-only
+    /// \throws error with errc::usage if it is read-only
     static Element* data(array& t) {
         if (!t.writeable())
             detail::fail_read_only(shape(t));
@@ -138,7 +138,7 @@ struct tensor_traits<adapt::python_buffer> {
     static data_type dtype(adapt::python_buffer const& t) {
         return detail::dtype_of_numpy(pybind11::dtype(t.info()));
     }
-    /// \throws error with errc::usage where it is read-only
+    /// \throws error with errc::usage if it is read-only
     static std::byte* data(adapt::python_buffer& t) {
         if (t.info().readonly)
             detail::fail_read_only(shape(t));

@@ -29,7 +29,7 @@ struct tensor_traits<std::span<T, Extent>> {
     static constexpr T const* data(std::span<T, Extent> const& t) { return t.data(); }
 };
 
-/// `std::vector<bool>` is no tensor: its elements have no address.
+/// `std::vector<bool>` is not a tensor: its elements have no address.
 template <class T, class Allocator>
     requires(!std::same_as<T, bool>)
 struct tensor_traits<std::vector<T, Allocator>> {

@@ -55,11 +55,11 @@ auto* ublas_elements(Container& t) {
 /// The same of the container in which a range lies.
 template <class Range>
 auto* elements_around(Range const& t) {
-    auto container = t.data(); // a reference, const where the container is
+    auto container = t.data(); // a reference, const if the container is
     return ublas_elements(container.expression());
 }
 
-/// What a range of a vector or matrix shows, which may be const.
+/// The elements of a range of a vector or matrix, which may be const.
 template <class T>
 using ublas_element =
     std::conditional_t<std::is_const_v<T>, typename T::value_type const, typename T::value_type>;

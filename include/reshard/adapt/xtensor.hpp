@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// An expression of xtensor whose elements lie in memory, unlike those of a sum.
+/// An expression of xtensor whose elements lie in memory, unlike a sum's.
 template <class T>
 concept xtensor_strided = requires(T& t, T const& ct) {
     typename T::expression_tag;
@@ -33,7 +33,7 @@ concept xtensor_strided = requires(T& t, T const& ct) {
     { *ct.shape().begin() } -> std::convertible_to<index_t>;
 };
 
-/// True where memory belongs to the caller; a reference to a container is the caller's too.
+/// True if memory belongs to the caller; a reference to a container is the caller's too.
 template <class Container>
 constexpr bool is_foreign = std::is_lvalue_reference_v<Container>;
 template <class Pointer, class Allocator>

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// What a program is made of: names, attributes, statements, and where each of them came from.
+/// The parts of a program: names, attributes, statements, and their origins.
 
 namespace reshard::aoa {
 
@@ -37,18 +37,18 @@ struct segment {
         text,        ///< itself
         star,        ///< `*`: one or more digits, all that exist
         placeholder, ///< `$LAYER_ID` or any other `$NAME`, perhaps `+ k` or `- k`
-        array,       ///< `[a:b]`: the numbers from a to b - 1 behind `_`
+        array,       ///< `[a:b]`: the numbers from a to b - 1 after `_`
     };
 
     kind_type kind = kind_type::text;
     std::string text;  ///< the text, or the placeholder's name without `$`
-    index_t first = 0; ///< of an array; of a placeholder what is added to the number
+    index_t first = 0; ///< of an array; of a placeholder the shift of the number
     index_t last = 0;  ///< of an array
 
     bool operator==(segment const&) const = default;
 };
 
-/// A tensor's name as it stands in a statement. The program that it belongs to knows its text.
+/// A tensor's name in a statement. The program that it belongs to knows its text.
 struct name {
     enum class kind_type : std::uint8_t {
         nothing, ///< `_`
@@ -58,12 +58,12 @@ struct name {
     };
 
     kind_type kind = kind_type::nothing;
-    bool transposed = false; ///< `^T` stands behind it
+    bool transposed = false; ///< `^T` follows it
     std::uint32_t id = 0;
     text_span where; ///< in the text that the user wrote
 };
 
-/// A word behind the names, with its value where it has one.
+/// A word after the names, with its value if it has one.
 struct attribute {
     using value_type = std::variant<std::monostate, index_t, std::string>;
 
@@ -72,7 +72,7 @@ struct attribute {
     char quote = '"'; ///< in which a text was written
     text_span where;
 
-    /// Equal in what they say; where and in which quotes does not count.
+    /// Compares content; position and quotes do not count.
     bool operator==(attribute const& other) const {
         return word == other.word && value == other.value;
     }
@@ -105,7 +105,7 @@ struct statement {
     std::uint32_t origin = 0;
     text_span where; ///< in the text that the user wrote
 
-    /// Of statements of one program: true where they are one and the same.
+    /// Of statements of one program: true if they are one and the same.
     bool operator==(statement const&) const = default;
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 /// \file
-/// Limits: what a program may become, and what may be done for it.
+/// Limits on the size of an expanded program, and on the work for it.
 
 namespace reshard::aoa {
 
@@ -21,7 +21,7 @@ struct budget {
 
     constexpr std::size_t left() const { return most - spent; }
 
-    /// Takes `amount`, and tells whether as much was left.
+    /// Takes `amount`, and returns whether that much was left.
     constexpr bool take(std::size_t amount) {
         bool const is_left = amount <= left();
         spent += is_left ? amount : 0;

@@ -18,16 +18,16 @@
 
 namespace reshard::aoa {
 
-/// What `check` may be told.
+/// Options of `check`.
 struct check_options {
     expand_options expanding = {};
     lower_options lowering = {};
 };
 
-/// What is lost of a source tensor, and the statement that does it.
+/// A loss of a source tensor, and the statement that causes it.
 struct destruction {
     detail::loss what;
-    std::string text;         ///< goes on after the tensor's key
+    std::string text;         ///< follows the tensor's key
     text_span where = {};     ///< empty: no statement does it, nothing uses the tensor
     std::uint32_t origin = 0; ///< of the statement
 };
@@ -36,14 +36,14 @@ struct destruction {
 struct program_report {
     program code; ///< without macros; `describe(code, finding)` has the words
     std::vector<finding> findings;
-    detail::key_classes keys;        ///< of a program with errors, those that can be told
-    std::vector<destruction> losses; ///< nothing is known of them where there are errors
+    detail::key_classes keys;        ///< of a program with errors, the known ones
+    std::vector<destruction> losses; ///< nothing is known of them if there are errors
 
     bool ok() const;
     bool invertible() const { return ok() && losses.empty(); }
 };
 
-/// Why a program cannot be undone; nothing where it can.
+/// Why a program cannot be undone; empty if it can.
 RESHARD_DECL std::string why_not_invertible(program_report const& of);
 
 /// The report on a program that has been expanded and lowered.
@@ -52,10 +52,9 @@ RESHARD_DECL std::string why_not_invertible(program_report const& of);
 RESHARD_DECL program_report check(expansion const& expanded, lowering const& lowered,
                                   catalog const& source, catalog const* target = nullptr);
 
-/// Everything that is wrong with a program for the tensors of `source` and `target`, which may be
-/// unknown, or that is worth knowing: what `expand_all` and `lower_all` find, and, where that is no
-/// error, what `check` says of the mapping, with the statement that each finding belongs to where
-/// one can be named.
+/// All findings about a program for the tensors of `source` and `target`, which may be unknown: the
+/// findings of `expand_all` and `lower_all`, and, if none is an error, the findings of `check` on
+/// the mapping, each with its statement if one can be named.
 ///
 /// Each fault is one finding: nothing is said of what follows from it.
 RESHARD_DECL program_report check(program const& written, catalog const& source,

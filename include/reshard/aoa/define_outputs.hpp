@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/lower_context.hpp>
 
 #ifndef RESHARD_AOA_DEFINE_OUTPUTS_HPP
@@ -19,8 +19,8 @@
 #include <vector>
 
 /// \file
-/// The second half of `lower`: the keys of the target, or what the program leaves over, are
-/// defined, and optimizer state follows its parameter.
+/// The second half of `lower`: the keys of the target, or the tensors that the program leaves over,
+/// are defined, and optimizer state follows its parameter.
 
 namespace reshard::aoa::detail {
 
@@ -30,8 +30,8 @@ public:
     /// Refers to the program, which must live as long.
     explicit missing_makers(program const& code);
 
-    /// Advice for a user who wants `parameter`, which no statement makes: to look at the statement
-    /// that would make it, if there is one that matches nothing, or else to add it.
+    /// Advice about `parameter`, which no statement makes: to look at the statement that would make
+    /// it, if one matches nothing, or else to add it.
     std::string advice(std::string_view parameter);
 
 private:
@@ -43,7 +43,7 @@ private:
     mutable std::int64_t searches_left_ = 256; ///< each looks at many patterns
 };
 
-/// Defines each key of the target, in order; where the target is unknown, each tensor that nothing
+/// Defines each key of the target, in order; if the target is unknown, each tensor that nothing
 /// reads: the source's, and what statements have made.
 ///
 /// \par Source 4.10 of the description of AOA; there `a -> c, axis=0` does not count as reading `a`
@@ -62,13 +62,13 @@ RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::siz
                                                   state_suffix const& state,
                                                   std::string const& key);
 
-/// Whether each tensor that a value is made of has that state; nothing where only some have it.
+/// Whether each tensor that a value is made of has that state; empty if only some have it.
 RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
                                            state_suffix const& state);
 
 /// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources,
-/// in their own data type, and zeros where the parameter has zeros. A scalar state is that of the
-/// first source; scales are those of its blocks.
+/// in their own data type, and zeros for zeros of the parameter. A scalar state is the first
+/// source's; scales belong to its blocks.
 ///
 /// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
 ///             when it has another shape than its parameter, or errc::dtype_mismatch when the

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/check.hpp>
 
 #ifndef RESHARD_AOA_DESTRUCTION_HPP
@@ -24,10 +24,10 @@
 
 namespace reshard::aoa::detail {
 
-/// For each version of a name, the first statement of some kind among those that read it or what is
-/// made of it.
+/// For each version of a name, the first statement of some kind among the statements that read it
+/// or its results.
 ///
-/// One pass from the last version to the first: what a statement makes comes after what it reads.
+/// One pass from the last version to the first: a statement's results come after its operands.
 class downstream {
 public:
     static constexpr std::uint32_t none = name_chain::none;
@@ -45,7 +45,8 @@ public:
         }
     }
 
-    /// The number of the first such statement behind the source tensor of that key, or `none`.
+    /// The number of the first such statement that depends on the source tensor of that key, or
+    /// `none`.
     std::uint32_t of(std::string_view key) const {
         auto const id = code_.find(key);
         return !id || source_[*id] == none ? none : first_[source_[*id]];
@@ -68,7 +69,7 @@ private:
     std::vector<std::uint32_t> source_; ///< by text: the version that the source has
 };
 
-/// Finds the statements that destroy information; asks the program only about what is lost.
+/// Finds the statements that destroy information; asks the program only about losses.
 class destruction_finder {
 public:
     destruction_finder(program const& code, lowering const& lowered)

@@ -14,14 +14,14 @@
 #include <vector>
 
 /// \file
-/// Program to program: macros become the statements that they stand for.
+/// Program to program: macros become statements.
 
 namespace reshard::aoa {
 
 /// What to do with a statement whose placeholder matches no key.
 enum class on_no_match { ignore, warn, error };
 
-/// What `expand` may be told.
+/// Options of `expand`.
 struct expand_options {
     on_no_match no_match = on_no_match::warn;
     std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
@@ -29,7 +29,7 @@ struct expand_options {
     std::size_t max_names = 4'194'304; ///< in all statements together, those in between included
     std::size_t max_characters = 268'435'456; ///< of their names and attributes, counted likewise
     std::size_t max_steps =
-        16'777'216; ///< keys compared with patterns, statements followed to tell
+        16'777'216; ///< keys compared with patterns, statements followed to find
                     ///< how a tensor is cut
 };
 
@@ -41,14 +41,14 @@ struct expansion {
     bool is_complete = true; ///< false: a limit ended it, and macros are left in `code`
 };
 
-/// The statements that `written` stands for, over the tensors of `source`, which is what is read,
-/// and of `target`, which may be unknown.
+/// The expanded statements of `written`, over the tensors of `source`, which the program reads, and
+/// of `target`, which may be unknown.
 ///
-/// Every error is a finding, and the other statements are expanded all the same; what a statement
-/// with an error would have made is without a value, which `lower_all` passes over.
+/// Every error is a finding, and the other statements are expanded nevertheless; the results of a
+/// statement with an error have no value, and `lower_all` skips them.
 ///
-/// \post       where the expansion is complete, no name of the result has a placeholder, an array,
-///             a star or `^T`, and no macro's word is left
+/// \post       if the expansion is complete, no name of the result has a placeholder, an array, a
+///             star or `^T`, and no macro's word is left
 /// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they
 ///             rewrite text, here they replace nodes, and temporaries cannot collide with a name
 RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
@@ -58,7 +58,7 @@ RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
 /// The same; the first error is thrown.
 ///
 /// \throws error with errc::bad_macro, errc::unknown_key, errc::shape_mismatch or
-///         errc::limit_exceeded, with the place in the text, a caret and the chain of macros
+///         errc::limit_exceeded, with the position in the text, a caret and the chain of macros
 RESHARD_DECL expansion expand(program const& written, catalog const& source,
                               catalog const* target = nullptr, expand_options const& options = {});
 

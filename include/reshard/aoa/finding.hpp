@@ -20,12 +20,12 @@ namespace reshard::aoa {
 using reshard::detail::name_of;
 using reshard::detail::severity;
 
-/// What was found, and where in the program.
+/// A finding, and its position in the program.
 ///
 /// `code` is for programs: of an error, the name of its `errc`; of a warning or note one of
 /// `no_match`, `no_effect`, `joined`, `unknown_parts`, `fused_axis`, `cut_group`, `plain_concat`,
-/// `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten` and, where all
-/// of a program is checked, `not_used`, `unused` and `rounded`.
+/// `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten` and, if a whole
+/// program is checked, `not_used`, `unused` and `rounded`.
 struct finding {
     severity level = severity::warning;
     std::string code;
@@ -40,7 +40,7 @@ struct finding {
 /// The first error among findings, or null.
 RESHARD_DECL finding const* first_error_of(std::vector<finding> const& findings);
 
-/// The error of one statement, before anybody has said where the statement stands.
+/// The error of one statement, before its position is added.
 struct statement_error {
     errc code;
     std::string message;
@@ -48,16 +48,16 @@ struct statement_error {
     std::string key = {};
 };
 
-/// A statement needs what an earlier error has left without a value; that error says it all.
+/// A statement needs a value that an earlier error prevented; that error is enough.
 struct no_value {};
 
 /// The macros that made a statement, the last one first, each as `fused_ffn from model.aoa:1:1`.
 RESHARD_DECL std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin);
 
-/// What a finding is, as it stands in messages: of an error its code, otherwise how bad it is.
+/// The kind of a finding in messages: the code of an error, otherwise its severity.
 RESHARD_DECL std::string kind_of(finding const& one);
 
-/// A finding behind words that say what it is: place, sentence, the line with a caret, the chain.
+/// A finding after words that say its kind: position, sentence, the line with a caret, the chain.
 RESHARD_DECL std::string describe_as(program const& whole, finding const& one,
                                      std::string const& kind);
 

@@ -51,7 +51,7 @@ namespace x3 = boost::spirit::x3;
 /// The beginning of the text, in the context of the parser.
 struct text_begin;
 
-/// Writes into what a rule made where it was found.
+/// Writes the position of a rule's match into its result.
 struct placed {
     template <class Iterator, class Tree, class Context>
     void on_success(Iterator const& first, Iterator const& last, Tree& tree,
@@ -74,13 +74,12 @@ struct name_rule : placed {};
 struct attribute_rule : placed {};
 struct statement_rule : placed {};
 
-/// What an iterator range spans, without a copy.
+/// The text of an iterator range, without a copy.
 inline std::string_view view_of(auto const& range) {
     return {std::to_address(range.begin()), static_cast<std::size_t>(range.size())};
 }
 
-/// \name What rules do with what they found
-/// \{
+/// \name Actions of rules \{
 inline auto const set_text = [](auto& context) {
     x3::_val(context).text.assign(x3::_attr(context).begin(), x3::_attr(context).end());
 };
@@ -132,8 +131,7 @@ inline auto const only_macro = [](auto& context) {
 };
 /// \}
 
-/// \name Rules: what a message calls them is their name
-/// \{
+/// \name Rules; messages use their names \{
 template <class Tag, class Tree = x3::unused_type>
 using rule = x3::rule<Tag, Tree>;
 
@@ -216,7 +214,7 @@ inline auto const name_body_def =
      (!reserved >> &(x3::char_("a-zA-Z_*") | placeholder) >>
       x3::lexeme[+(plain[add_segment] | star[add_segment] | placeholder[add_segment])])) >>
     -array[add_segment] >> x3::no_skip[-mark[set_transposed]];
-inline auto const one_name_def = name_body; // so that one_name is told where it was found
+inline auto const one_name_def = name_body; // so that one_name gets its position
 inline auto const next_name_def = one_name;
 
 inline auto const reserved_def = word[only_reserved];

@@ -12,8 +12,8 @@
 #include <vector>
 
 /// \file
-/// What a program must have read, told from what it made: for a program that is to be reversed
-/// where nobody has said what comes out.
+/// The tensors that a program must have read, derived from its results: for reversing a program
+/// without a given source.
 
 namespace reshard::aoa {
 
@@ -34,8 +34,8 @@ struct inference {
 /// The catalog of known tensors, for `expand`.
 RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& known);
 
-/// The tensors that a program reads, where it makes those of `target` and `known` is all that is
-/// known of them: these, and what can be told from what becomes of them.
+/// The tensors that a program reads if it makes the tensors of `target`: the known ones, and those
+/// that can be derived from their results.
 ///
 /// Operands of a concat of which nothing is known are taken to be of equal size, with a warning
 /// unless a fused macro says that they are. The type before a cast and the shape before a reshape

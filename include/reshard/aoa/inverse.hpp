@@ -18,11 +18,11 @@
 
 namespace reshard::aoa::detail {
 
-/// What is known of a value without a look at its elements.
+/// The facts about a value, without its elements.
 struct tensor_facts {
     index_vector shape;
     data_type dtype{};
-    data_type held{}; ///< a data type that holds every element: what has been widened is not more
+    data_type held{}; ///< a data type that holds every element: after widening, the narrow one
 
     bool operator==(tensor_facts const&) const = default;
 };
@@ -34,10 +34,10 @@ struct attribute_step {
     tensor_facts after;
 };
 
-/// A statement as its steps: those of each operand, the concat or split, those of each part.
+/// A statement as its steps: steps of each operand, the concat or split, steps of each part.
 struct dissection {
     std::vector<std::vector<attribute_step>> operands; ///< of each tensor on the left
-    std::vector<std::vector<attribute_step>> results;  ///< of each on the right, behind the axis
+    std::vector<std::vector<attribute_step>> results;  ///< of each on the right, after the axis
     attribute const* axis = nullptr;                   ///< of a concat or a split
     std::vector<tensor_facts> joined;                  ///< what goes into it
     std::vector<tensor_facts> made;                    ///< the tensors on the right
@@ -78,10 +78,10 @@ std::string list_text(auto const& numbers) {
 
 /// The attributes that undo a step: at most one, or a pair of types.
 ///
-/// \throws     statement_error with errc::not_invertible where the step loses something: a cast
-///             that rounds what it is given, a slice, a resize that crops
+/// \throws     statement_error with errc::not_invertible if the step loses something: a cast that
+///             rounds its operand, a slice, a resize that crops
 /// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there `dtype` alone
-///             has no reverse, whatever it does
+///             has no reverse at all
 RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding);
 
 /// The attributes that undo steps one after the other.
@@ -90,13 +90,13 @@ RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,
 
 /// A statement from right to left: a concat for a split, a split for a concat.
 struct inverse_statement {
-    std::vector<attribute_list> operands; ///< what is done to each tensor on the right first
-    attribute_list join;                  ///< `axis`, and `sizes` where the parts are uneven
+    std::vector<attribute_list> operands; ///< applied to each tensor on the right first
+    attribute_list join;                  ///< `axis`, and `sizes` if the parts are uneven
     std::vector<attribute> cuts;          ///< a slice each, which gives one part without the others
-    std::vector<attribute_list> results;  ///< what is done to each tensor on the left at last
+    std::vector<attribute_list> results;  ///< applied to each tensor on the left last
     attribute_list declared;              ///< what says something of the whole program
 
-    /// Whether one list does for all: then it can stand in the statement itself.
+    /// Whether one list fits all: then it can be part of the statement itself.
     static bool are_equal(std::vector<attribute_list> const& lists);
 };
 
@@ -105,7 +105,7 @@ struct inverse_statement {
 /// \par Shape  the parts of a concat have the extents of its operands, even or not
 /// \throws     statement_error with errc::not_invertible, as `inverse_of`
 /// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there a concat is
-///             reversed to an even split, whatever its operands were
+///             reversed to an even split, for any operands
 RESHARD_DECL inverse_statement invert(dissection const& of, bool allow_rounding);
 
 } // namespace reshard::aoa::detail

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// Program to mapping: what each target tensor is made of.
+/// Program to mapping: the sources of each target tensor.
 
 namespace reshard::aoa {
 
@@ -26,11 +26,11 @@ enum class dtype_policy {
     widen, ///< one that holds every value of the program's
 };
 
-/// What `lower` may be told.
+/// Options of `lower`.
 struct lower_options {
     dtype_policy policy = dtype_policy::equal;
     std::size_t max_pieces = 8'388'608; ///< of all values together, those in between included
-    bool leave_unexpected = false; ///< a key of the target that nothing yields is no error: the
+    bool leave_unexpected = false; ///< a key of the target that nothing yields is not an error: the
                                    ///< mapping lacks it, and `lowering::unexpected` has it
 };
 
@@ -57,7 +57,7 @@ namespace detail {
 
 /// Warnings of values that nothing uses, one for each name that the user wrote.
 ///
-/// \pre there are no errors
+/// \pre the lowering has no errors
 RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered);
 
 /// The other tensors that are missing just as the one of the first error, each once.
@@ -70,11 +70,11 @@ RESHARD_DECL std::string same_for(std::vector<std::string> const& keys);
 
 } // namespace detail
 
-/// Runs an expanded program on the tensors of `source` and says what each tensor of `target` is
-/// made of; where the target is unknown, of each tensor that the program leaves over.
+/// Runs an expanded program on the tensors of `source` and returns the sources of each tensor of
+/// `target`; if the target is unknown, of each tensor that the program leaves over.
 ///
-/// Every error is a finding; a statement that reads what an error has left without a value is
-/// passed over.
+/// Every error is a finding; a statement that reads a name without a value after an error is
+/// skipped.
 RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
                                 catalog const* target = nullptr, lower_options const& options = {});
 
@@ -83,12 +83,12 @@ RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
 /// A key of the target that no statement makes is the source tensor of that name. Optimizer state
 /// follows its parameter.
 ///
-/// \throws     error, with the place in the text, a caret and the chain of macros:
+/// \throws     error, with the position in the text, a caret and the chain of macros:
 ///             errc::unknown_key, errc::shape_mismatch, errc::dtype_mismatch, errc::syntax for
 ///             attributes that do not fit, errc::unsupported
 /// \par Source 4 of the description of AOA (PaddlePaddle flex_checkpoint); there definitions are
-///             not compared with the target's shapes, types only by parts of their names, and a
-///             removed tensor leaves what is made of it unfilled
+///             not compared with the target's shapes, types only by parts of their names, and
+/// tensors made of a removed tensor stay unfilled
 RESHARD_DECL mapping lower(program const& expanded, catalog const& source,
                            catalog const* target = nullptr, lower_options const& options = {});
 
@@ -99,11 +99,11 @@ RESHARD_DECL mapping lower(program const& expanded, catalog const& source,
 RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
                                 catalog const* target = nullptr);
 
-/// The same for `options::program`, which tells what there is to say of the program: `tell` gets
-/// each warning and note, for which `describe(expanded, finding)` has the words.
+/// The same for `options::program`, with findings: `tell` gets each warning and note, for which
+/// `describe(expanded, finding)` has the words.
 ///
 /// \par Collective `tell` is called on every rank that runs the program, with the same findings; a
-///                 plan that a cache has is not made again, and nothing is told then
+///                 cached plan is not made again, and then nothing is reported
 RESHARD_DECL std::function<mapping(catalog const& source, catalog const* target)>
 with_findings(program written,
               std::function<void(program const& expanded, finding const& one)> tell);

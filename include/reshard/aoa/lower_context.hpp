@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/lower.hpp>
 
 #ifndef RESHARD_AOA_LOWER_CONTEXT_HPP
@@ -25,17 +25,17 @@
 
 namespace reshard::aoa::detail {
 
-/// What an error says of a name that means nothing.
+/// The text of an error about a name without a meaning.
 inline constexpr std::string_view no_such_key =
     "is neither in the source nor made by an earlier statement";
 
-/// What a statement has made, or a tensor of the source.
+/// The result of a statement, or a tensor of the source.
 struct bound_value {
     expression tensor;
     std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
                                       ///< made of all the same, in order, each once
-    std::uint32_t fused = not_fused;  ///< how it is interleaved: a place in what is known of that
-    std::uint32_t apart = not_fused; ///< what macros took apart for it: a place in the list of that
+    std::uint32_t fused = not_fused;  ///< how it is interleaved: an index into the known facts
+    std::uint32_t apart = not_fused;  ///< what macros took apart for it: an index into that list
 
     static constexpr std::uint32_t not_fused = 0xffffffff;
 
@@ -55,23 +55,23 @@ struct bound_value {
     key_id first_source() const;
 };
 
-/// Whether a tensor has elements of the source, and not zeros alone or nothing.
+/// Whether a tensor has elements of the source, and is neither empty nor all zeros.
 RESHARD_DECL bool has_source_elements(expression const& tensor);
 
-/// What a name means now.
+/// The present meaning of a name.
 struct binding {
     static constexpr std::uint32_t none = 0xffffffff;
 
-    std::uint32_t value = none;        ///< what a statement bound it to
-    key_id source_value = none;        ///< the tensor of the source, where a statement has read it
-    std::uint32_t source_place = none; ///< where its value was, and is if it has not been released
+    std::uint32_t value = none;        ///< the value that a statement bound it to
+    key_id source_value = none;        ///< the tensor of the source, if a statement has read it
+    std::uint32_t source_place = none; ///< the index of its value, which may have been released
     std::uint32_t uses = 0;            ///< how many statements read `value`
     bool is_spoilt = false;            ///< the statement that binds it has an error
     bool is_added = false;
     bool is_removed = false;
     bool is_wanted = false;   ///< the target has a tensor of that name
     bool is_shadow = false;   ///< of a tensor of the source; that has been said
-    text_span where;          ///< of the name, where it was bound
+    text_span where;          ///< of the name that was bound
     std::uint32_t origin = 0; ///< of the statement that bound it
 };
 
@@ -88,12 +88,12 @@ class scope {
 public:
     scope(program const& code, source_names const& source);
 
-    /// What a name means now.
+    /// The present meaning of a name.
     ///
     /// \pre it is a text or a temporary
     binding& operator[](name const& one);
 
-    /// The binding of a key, or null where no name of the program has that text.
+    /// The binding of a key, or null if no name of the program has that text.
     binding const* find(std::string_view key) const;
 
     binding* find(std::string_view key);
@@ -114,8 +114,8 @@ public:
     /// next `store`.
     bound_value const& value(std::uint32_t id) const { return values_[id].value; }
 
-    /// What tells the value of text number `id` from others: two names of one are the same tensor.
-    /// Nothing where the program does not say what the name is.
+    /// The identity of the value of text number `id`: names with one identity are the same tensor.
+    /// std::nullopt if the program does not define the name.
     std::optional<value_identity> identity(std::uint32_t id) const;
 
     /// The tensors of the source that values are made of, in order, each once.
@@ -140,7 +140,7 @@ public:
     std::uint32_t read(name const& one);
 
 private:
-    /// What a search finds that looks at the tensors as well.
+    /// The result of a search that includes the tensors.
     std::string nearest_of(auto const& tensors, nearest_text search) const {
         if (searches_left_ == 0)
             return {};
@@ -161,8 +161,8 @@ private:
     /// The value of a tensor of the source: the one that names are bound to, if there are any.
     std::uint32_t read_source(name const& one, std::string_view key, binding& bound);
 
-    /// No name is unbound before the statement that binds it anew has read its operands: what that
-    /// gives up is still there for it.
+    /// No name is unbound before the statement that binds it again has read its operands: these
+    /// still exist for it.
     void unbind(binding& bound);
 
     /// The last statement that reads a temporary leaves it without a value.
@@ -180,7 +180,7 @@ private:
     mutable int searches_left_ = 32;        ///< each looks at all names
 };
 
-/// `lower` at work: what it works on, and what it has so far.
+/// `lower` at work: its input, and its results so far.
 struct lower_context {
     lower_context(program const& lowered, catalog const& sources, catalog const* targets,
                   lower_options const& chosen);
@@ -194,7 +194,7 @@ struct lower_context {
     /// Notes that a statement changes nothing.
     void note_idle(statement const& one);
 
-    /// Notes that nothing uses what a name has been bound to.
+    /// Notes that nothing uses the value of a name.
     void drop(name const& one, bool is_reported);
 
     /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
@@ -212,7 +212,7 @@ struct lower_context {
     /// statement has bound its name.
     void warn_replaced();
 
-    /// The shape of a key of the target; where it has only the key's states, theirs.
+    /// The shape of a key of the target; if it has only the key's states, their shape.
     ///
     /// \par Source 4.7 of the description of AOA; there states of two shapes are an error
     index_vector const* wanted_shape(std::string_view key) const;
@@ -221,7 +221,7 @@ struct lower_context {
     catalog const* target; ///< null: unknown
     lower_options const& options;
     std::vector<state_suffix> suffixes; ///< of the options, and of the program
-    scale_places declared{code};        ///< what the program adds to them
+    scale_places declared{code};        ///< the program's additions
     source_names source;
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
@@ -233,7 +233,7 @@ struct lower_context {
 /// Relates each output that is another one's tensor, whole and unchanged, to the first of that
 /// value: `w -> a` and `w -> b` make `b` an alias of `a`.
 ///
-/// \par Source in the original, each copy is a tensor of its own, and so is its state
+/// \par Source in the original, each copy is a separate tensor, and so is its state
 RESHARD_DECL void relate_copies(lower_context& context);
 
 /// Says that `key` of the source, which is removed, has to equal the tensor that `by` names, and so
@@ -242,7 +242,7 @@ RESHARD_DECL void relate_copies(lower_context& context);
 /// \throws statement_error with errc::unknown_key, errc::shape_mismatch or errc::dtype_mismatch
 RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, attribute const& by);
 
-/// Says of what a statement makes how it is interleaved: by a fused macro, or as its operands are.
+/// Notes how the result of a statement is interleaved: by a fused macro, or as its operands are.
 RESHARD_DECL void note_fused(lower_context& context, statement const& one,
                              std::vector<std::uint32_t> const& operands,
                              std::vector<bound_value>& made);
@@ -265,8 +265,8 @@ RESHARD_DECL void declare_fused(lower_context& context);
 /// along its axis: a rank has rows of one of the tensors then, and none of the others.
 RESHARD_DECL void warn_plain_concats(lower_context& context);
 
-/// Warns, once, of tensors that pass through under their own names, where part of the name is a
-/// tensor that the program makes something else of: optimizer state that does not follow.
+/// Warns, once, of tensors that pass through under their own names, although part of the name is a
+/// tensor that the program changes: optimizer state that does not follow.
 RESHARD_DECL void warn_left_states(lower_context& context);
 
 } // namespace reshard::aoa::detail

@@ -15,8 +15,8 @@
 #include <vector>
 
 /// \file
-/// An error of a statement as a finding, which calls what macros have made by the names that the
-/// user wrote, never by those of temporaries.
+/// An error of a statement as a finding, with the names that the user wrote, never with names of
+/// temporaries.
 
 namespace reshard::aoa {
 
@@ -26,7 +26,7 @@ namespace detail {
 /// that hang together by temporaries.
 class statement_group {
 public:
-    /// Finds the group of a statement; of one that does not stand in the program, it is alone.
+    /// Finds the group of a statement; a statement that is not in the program is alone.
     statement_group(program const& whole, statement const& one);
 
     std::span<statement const> statements() const { return {first_, last_}; }
@@ -45,15 +45,16 @@ private:
     std::unordered_set<std::uint32_t> made_, unread_, unmade_; ///< temporaries
 };
 
-/// What the temporary is called that stands for `x^T`, behind the name of `x`.
+/// The ending of the temporary for `x^T`, after the name of `x`.
 inline constexpr std::string_view transposed_ending = "_transpose_tmp";
 
-/// A name as the user would write it, without `^T`; a temporary's is that of what it stands for.
+/// A name as the user would write it, without `^T`; for a temporary, the name of the tensor that it
+/// replaces.
 RESHARD_DECL std::string written_name(program const& whole, name const& one);
 
-/// A statement that macros have made, as messages show it: what the user wrote, with the names of
-/// the tensors that it is about; empty where that is what stands in the text. One without
-/// temporaries stands for itself.
+/// A statement that macros have made, as messages show it: the user's statement, with the names of
+/// the tensors that it is about; empty if it equals the text. A statement without temporaries is
+/// shown itself.
 RESHARD_DECL std::string shown_statement(program const& whole, statement const& one);
 
 RESHARD_DECL std::vector<name> written_behind(program const& whole, statement const& one,
@@ -61,7 +62,7 @@ RESHARD_DECL std::vector<name> written_behind(program const& whole, statement co
 
 RESHARD_DECL std::string plain_text(program const& whole, name const& one);
 
-/// What messages call a name of a statement: `x^T` for what a macro has made of it, `a, b` for the
+/// The form of a statement's name in messages: `x^T` for its transpose by a macro, `a, b` for the
 /// two together, and the tensor for a part of it.
 RESHARD_DECL std::string shown_name(program const& whole, statement const& one, name const& which);
 
@@ -72,10 +73,10 @@ inline std::string shown_key(program const& whole, statement const& one, name co
 
 } // namespace detail
 
-/// What a statement is about: the first tensor that it names.
+/// The subject of a statement: the first tensor that it names.
 RESHARD_DECL std::string first_key(program const& whole, statement const& one);
 
-/// The tensor that an error in a statement is about, where its sentence calls it something else.
+/// The tensor that an error in a statement is about, if its sentence uses another name.
 RESHARD_DECL std::string key_of(program const& whole, statement const& one,
                                 std::string const& called);
 

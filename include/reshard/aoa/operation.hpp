@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// What the attributes of one statement do to its tensors: calls of the algebra, from left to
+/// The effect of one statement's attributes on its tensors: calls of the algebra, from left to
 /// right.
 
 namespace reshard::aoa::detail {
@@ -39,23 +39,23 @@ RESHARD_DECL void check_text(attribute const& one);
 /// The axis of a tensor that an attribute names; one less than 0 counts from the end.
 ///
 /// \pre    its value is a number
-/// \throws error with errc::shape_mismatch where there is no such axis
+/// \throws error with errc::shape_mismatch for an axis that does not exist
 RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor);
 
-/// What there is to say of a statement that is no error.
+/// A remark about a statement that is not an error.
 struct operation_remark {
     std::string code; ///< as in `finding`
     std::string key;
     std::string message;
 };
 
-/// Runs one statement on expressions, which are copied only where nothing is done to them.
+/// Runs one statement on expressions, which are copied only if nothing changes them.
 ///
 /// Attributes apply from left to right. Those before the `axis` of a concat apply to each of its
-/// operands, those behind the `axis` of a split to each of its parts.
+/// operands, those after the `axis` of a split to each of its parts.
 class operation {
 public:
-    /// What messages call an operand or, behind them, a result, by its number.
+    /// The name of an operand or a result in messages, by its number; results come after operands.
     using caller = std::function<std::string(std::size_t)>;
 
     /// The operands have to outlive this; `parts` is how many tensors the statement makes.
@@ -66,10 +66,10 @@ public:
           is_concat_(values_.size() > 1),
           result_count_(result_count) {}
 
-    /// Says of which shape the target wants the first result, or null where that is not known.
+    /// Says of which shape the target wants the first result, or null if that is not known.
     void expect(index_vector const* wanted) { wanted_ = wanted; }
 
-    /// Says how many pieces may be made; of those that are, the budget is told.
+    /// Sets the budget from which pieces are taken.
     void allow(budget& pieces) { pieces_ = &pieces; }
 
     /// The tensors that the statement makes, `parts` of them.
@@ -86,7 +86,7 @@ private:
     std::string operand_name(std::size_t k) const { return called_ ? called_(k) : std::string(); }
     std::string result_name(std::size_t k) const { return operand_name(operands_ + k); }
 
-    /// What value number `k` is called: a result behind the `axis` that makes it.
+    /// The name of value number `k`: a result, after the `axis` that makes it.
     std::string value_name(std::size_t k) const {
         return made_results_ ? result_name(k) : operand_name(k);
     }
@@ -114,8 +114,8 @@ private:
 
     void cast_to(attribute const& one);
 
-    /// `src_dtype` and `dst_dtype` stand together, in this order; the first is what a reversed
-    /// program needs.
+    /// `src_dtype` and `dst_dtype` occur together, in this order; a reversed program needs the
+    /// first.
     void cast_between(std::vector<attribute> const& list, std::size_t i);
 
     /// Remarks on the first value that is not of the type that `src_dtype` says.
@@ -131,7 +131,8 @@ private:
         become(std::move(made));
     }
 
-    /// Calls what calls the algebra, and says of an error which operation on what it was and where.
+    /// Calls an operation of the algebra, and adds the operation, its tensor and its position to an
+    /// error.
     template <class KeyOf, class Call>
     void at(attribute const& one, std::string_view what, KeyOf const& key_of, Call const& call) {
         auto const about = [&] { return std::string(what) + " '" + key_of() + "': "; };
@@ -154,16 +155,16 @@ private:
         remarks_.push_back({std::move(code), std::move(key), std::move(message)});
     }
 
-    std::vector<expression const*> values_; ///< the operands, or what has been made of them
+    std::vector<expression const*> values_; ///< the operands, or their results
     std::vector<expression> made_;
     caller called_;
     std::size_t operands_;
     bool is_concat_;
     std::size_t result_count_;
     bool joined_ = false;
-    bool made_results_ = false; ///< the values are what the statement makes, not its operands
+    bool made_results_ = false; ///< the values are the statement's results, not its operands
     index_vector const* wanted_ = nullptr;
-    budget* pieces_ = nullptr; ///< null: each operation has a limit of its own
+    budget* pieces_ = nullptr; ///< null: each operation has a separate limit
     piece_limit limit_;        ///< of the attribute that is applied
     std::vector<operation_remark> remarks_;
 };

@@ -15,10 +15,10 @@
 
 namespace reshard::aoa::detail {
 
-/// What stands at the place of a syntax error, in words.
+/// The text at a syntax error, in words.
 RESHARD_DECL std::string found(std::string_view rest);
 
-/// What to do about a syntax error, or nothing.
+/// What to do about a syntax error; empty if unknown.
 RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
                                 std::string_view expected);
 
@@ -30,17 +30,17 @@ RESHARD_DECL bool is_config(std::string_view text);
 
 namespace reshard::aoa {
 
-/// The program that `text` is. `file` stands in messages.
+/// Parses a program. `file` is its name in messages.
 ///
 /// One statement a line; `#` begins a comment; a line that ends in `,` or `->`, or inside brackets,
-/// goes on in the next one. A byte order mark before the text does not count. Directly after the
+/// continues on the next one. A byte order mark before the text does not count. Directly after the
 /// quoted value of an attribute, names and `->` begin another statement, of which `expand` warns.
 ///
 /// A text may also be the JSON of an `aoa_config`: `{"aoa_statements": ["a -> b"]}`, that object as
 /// the member `aoa_config` of another one, or the list alone. The program's text then consists of
 /// the statements, each at its line and column; `\v` ends one that others follow on its line.
 ///
-/// \throws     error with errc::syntax, with file, line, column, what was expected and the line
+/// \throws     error with errc::syntax, with file, line, column, the expected words and the line
 ///             itself
 /// \throws     error with errc::limit_exceeded when the text has 4 GiB or more
 /// \par Source the grammar of AOA (PaddlePaddle flex_checkpoint), 2.1 and 2.2 of its description;

@@ -33,7 +33,7 @@ constexpr std::size_t characters(std::string_view text) {
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-/// Where the character begins that a byte of UTF-8 belongs to; `offset` itself where it is not.
+/// The beginning of the character that a byte of UTF-8 belongs to; `offset` itself in other text.
 constexpr std::size_t character_begin(std::string_view text, std::size_t offset) {
     std::size_t begin = offset;
     while (begin > 0 && begin < text.size() && offset - begin < 4 &&
@@ -50,19 +50,19 @@ constexpr std::string_view beginning(std::string_view text, std::size_t most) {
 /// True for the characters that end a line, alone or as `\r\n`.
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-/// What is between the statements that a line of a configuration in JSON has.
+/// The separator of statements on one line of a configuration in JSON.
 inline constexpr char between_statements = '\v';
 
 constexpr bool ends_statement(char c) { return ends_line(c) || c == between_statements; }
 
-/// Where the line begins that the byte `offset` stands in.
+/// The beginning of the line that contains byte `offset`.
 constexpr std::size_t line_begin(std::string_view text, std::size_t offset) {
     while (offset > 0 && !ends_line(text[offset - 1]))
         --offset;
     return offset;
 }
 
-/// A line of a text, and one of its bytes; the byte behind the last one too.
+/// A line of a text, and one of its bytes; also the byte after the last one.
 struct line_place {
     std::string_view line;
     std::size_t byte = 0;
@@ -107,10 +107,10 @@ inline std::string place_text(std::string_view file, std::string_view text, std:
     return place_text(file, place_of(text, offset));
 }
 
-/// Where the lines of a text begin, and how many characters stand before which byte.
+/// The beginnings of a text's lines, and the number of characters before a byte.
 ///
-/// A value without the text itself, which has to be given again with each question. The answers are
-/// those of `place_of`, in the logarithm of the number of lines.
+/// A value without the text itself, which has to be passed again with each query. The answers are
+/// as `place_of`'s, in the logarithm of the number of lines.
 class line_index {
 public:
     line_index() = default;

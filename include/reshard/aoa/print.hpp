@@ -35,26 +35,26 @@ RESHARD_DECL std::string print(program const& whole, catalog const& source, cata
 
 namespace detail {
 
-/// The comments of one statement and of the lines behind it, each from `#` on, without blanks at
-/// its end.
+/// The comments of one statement and of the lines after it, each from `#` on, without trailing
+/// blanks.
 struct statement_comments {
     std::vector<std::string> inside; ///< between the lines of the statement
     std::string behind;              ///< in the last line of the statement, or empty
-    std::vector<std::string> below;  ///< in lines of their own; an empty text for empty lines
+    std::vector<std::string> below;  ///< in separate lines; an empty text for empty lines
 
     bool operator==(statement_comments const&) const = default;
 };
 
-/// Where a statement ends that a text begins with; its comments are added to `inside`.
+/// The end of the statement that a text begins with; its comments are added to `inside`.
 RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std::string>& inside);
 
-/// The comments that stand in lines of their own; several empty lines are one.
+/// The comments in separate lines; several empty lines are one.
 RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text);
 
-/// The comments of a text that begins with a statement and ends where the next one begins.
+/// The comments of a text that begins with a statement and ends at the next one.
 RESHARD_DECL statement_comments comments_of(std::string_view text);
 
-/// A statement in pieces that may stand in lines of their own.
+/// A statement in pieces that may be on separate lines.
 struct spread_statement {
     std::vector<std::string> left, right; ///< with their commas; the last of the left has the arrow
     statement_comments comments;
@@ -66,13 +66,13 @@ struct spread_statement {
 
     std::size_t width() const;
 
-    /// Whether it stands in a line with its arrow below others.
+    /// Whether it fits one line with its arrow below others.
     bool can_align() const;
 };
 
 RESHARD_DECL spread_statement spread(program const& whole, statement const& one);
 
-/// A statement as text, its arrow in column `arrow` where it can stand there.
+/// A statement as text, its arrow in column `arrow` if it fits there.
 RESHARD_DECL std::string formatted(spread_statement const& one, std::size_t arrow);
 
 /// The statements of a program with their comments; `above` has those before the first one.
@@ -82,9 +82,9 @@ RESHARD_DECL std::vector<spread_statement> spread(program const& whole,
 } // namespace detail
 
 /// A parsed program as neat text: a statement a line, the arrows of neighbours below each other,
-/// long statements broken behind commas and the arrow, several empty lines as one.
+/// long statements broken after commas and the arrow, several empty lines as one.
 ///
-/// Comments stay where they are; those inside a statement move above it.
+/// Comments keep their positions; comments inside a statement move above it.
 ///
 /// \pre  `written` is what `parse` made, and has not been expanded
 /// \post `parse(format(p)) == p`, and formatting again changes nothing

@@ -23,13 +23,13 @@
 
 namespace reshard::aoa::detail {
 
-/// A `text_list` in which no text stands twice.
+/// A `text_list` without duplicates.
 class name_table {
 public:
-    /// The number of `text`, a new one where there is none yet.
+    /// The number of `text`, a new one if there is none yet.
     std::uint32_t intern(std::string_view text);
 
-    /// The number of `text`, or nothing.
+    /// The number of `text`, or std::nullopt.
     std::optional<std::uint32_t> find(std::string_view text) const {
         return places_.find(text, [this](std::uint32_t id) { return texts_[id]; });
     }
@@ -49,15 +49,14 @@ namespace reshard::aoa {
 /// A list of statements, the names and attributes that they share, and the text that they came
 /// from.
 ///
-/// A regular value. Two programs are equal when they say the same, wherever it stands in their
+/// A regular value. Two programs are equal if they say the same, also at other positions in their
 /// texts.
 class program {
 public:
     /// A program without statements.
     explicit program(std::string_view text = {}, std::string_view file = {});
 
-    /// \name What it says
-    /// \{
+    /// \name Its content \{
     std::vector<statement> const& statements() const { return statements_; }
     bool empty() const { return statements_.empty(); }
 
@@ -66,20 +65,19 @@ public:
     std::span<name const> right(statement const& of) const;
     std::vector<attribute> const& attributes(statement const& of) const;
 
-    /// The key that a name names, without `^T`. For a temporary, what it would be called if it were
-    /// not one; `_` for nothing.
+    /// The key that a name names, without `^T`. For a temporary, its name as an ordinary tensor;
+    /// `_` for nothing.
     ///
-    /// \pre it is no pattern
+    /// \pre it is not a pattern
     std::string_view text(name const& of) const;
 
     /// The segments of a pattern.
     std::vector<segment> const& pattern(name const& of) const;
 
-    /// The number of the names of that text, or nothing where no name has it.
+    /// The number of the names of that text, or empty if no name has it.
     std::optional<std::uint32_t> find(std::string_view text) const;
 
-    /// Which keys are the state of a parameter: what the program has been expanded for, and is to
-    /// be lowered for.
+    /// Which keys are the state of a parameter: the rules of the expansion, and of the lowering.
     std::vector<state_suffix> const& state_suffixes() const { return state_suffixes_; }
 
     /// How many different texts and temporaries there are: their numbers are less.
@@ -87,8 +85,7 @@ public:
     std::size_t fresh_count() const { return fresh_.size(); }
     /// \}
 
-    /// \name Where it came from
-    /// \{
+    /// \name Its origin \{
     std::string const& source_text() const { return text_; }
     std::string const& file() const { return file_; }
 
@@ -101,7 +98,7 @@ public:
     aoa::origin const& origin(std::uint32_t id) const { return origins_[id]; }
     bool is_broken(statement const& of) const;
 
-    /// The statements that expansion has left out because their placeholders matched nothing.
+    /// The statements that expansion has dropped because their placeholders matched nothing.
     std::vector<statement> const& unmatched() const { return unmatched_; }
     /// \}
 
@@ -109,10 +106,10 @@ public:
     /// \{
     name make_text(std::string_view text, text_span where = {});
 
-    /// A temporary, different from everything else; `preferred` is what `print` calls it if it can,
-    /// with `ending` behind it.
+    /// A temporary, different from everything else; `preferred`, with `ending` after it, is its
+    /// name for `print` if possible.
     ///
-    /// \pre `preferred` is no temporary's
+    /// \pre `preferred` is not a temporary's
     name make_fresh(std::string_view preferred, text_span where = {}, std::string_view ending = {});
 
     name make_pattern(std::vector<segment> segments, text_span where = {});
@@ -163,11 +160,11 @@ private:
     std::vector<state_suffix> state_suffixes_ = default_state_suffixes();
 };
 
-/// Whether a name of one program says what a name of another says. Temporaries are equal when they
-/// have the same number and would be called the same.
+/// Whether a name of one program equals a name of another. Temporaries are equal if they have the
+/// same number and the same preferred name.
 RESHARD_DECL bool same_name(program const& a, name const& of_a, program const& b, name const& of_b);
 
-/// True where the programs say the same; places in the text do not count.
+/// True if the programs say the same; places in the text do not count.
 RESHARD_DECL bool operator==(program const& a, program const& b);
 
 /// Whether a statement is `key -> _`.
@@ -178,7 +175,7 @@ RESHARD_DECL bool is_addition(program const& code, statement const& one);
 
 namespace detail {
 
-/// `model.aoa:3:1`: the place of a piece of the program's text.
+/// `model.aoa:3:1`: the position of a piece of the program's text.
 RESHARD_DECL std::string place_text(program const& whole, text_span where);
 
 } // namespace detail

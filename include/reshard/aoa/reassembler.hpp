@@ -41,8 +41,8 @@ public:
     /// The mapping has to outlive this.
     explicit reassembly(mapping const& map) : map_(map) {}
 
-    /// A grid of cells for a tensor of the source, or nothing where the target has not all of it as
-    /// it was, or where there would be more than `most` pieces or cells.
+    /// A grid of cells for a tensor of the source, or std::nullopt if the target does not have all
+    /// of it unchanged, or if there would be more than `most` pieces or cells.
     std::optional<reassembled> find(std::string_view key);
 
 private:
@@ -91,14 +91,14 @@ public:
     void add_concat(std::vector<name> const& from, name const& to, index_t axis,
                     statement const& like);
 
-    /// Appends `from -> to`, which stands where `like` stands in the text.
+    /// Appends `from -> to`, at the position of `like` in the text.
     void add_bare(name const& from, name const& to, statement const& like);
 
-    /// Appends what undoes `one`: its right names are read, and `to` is bound to what it had read.
+    /// Appends the inverse of `one`: it reads the right names, and binds `to` to the tensors that
+    /// `one` had read.
     ///
-    /// Where the operands need different attributes, or the results, each has a statement of its
-    /// own. Some results of a concat may be nothing, that is, not wanted: then each of the others
-    /// is cut out alone.
+    /// If operands or results need different attributes, each has a separate statement. Some
+    /// results of a concat may be unwanted: then each of the others is cut out alone.
     void add_inverse(statement const& one, inverse_statement inverse,
                      std::vector<std::optional<name>> const& to);
 
@@ -112,13 +112,13 @@ private:
 
     static bool are_same(name const& a, name const& b);
 
-    /// A statement for each result that is wanted; that which replaces what they read is last.
+    /// A statement for each wanted result; the one that replaces their operand is last.
     void add_parts(statement one, inverse_statement inverse,
                    std::vector<std::optional<name>> const& to);
 
     void add_whole(statement one, inverse_statement inverse, std::vector<name> const& to);
 
-    /// Changes each operand in a statement of its own.
+    /// Changes each operand in a separate statement.
     void change(statement const& like, std::vector<attribute_list>& lists,
                 std::vector<name>& names);
 
@@ -132,11 +132,11 @@ private:
 /// others.
 class reassembler {
 public:
-    /// All have to outlive this; `map` is the program as it stands.
+    /// All have to outlive this; `map` is the mapping of the program itself.
     reassembler(program& code, mirror& written, mapping const& map);
 
-    /// Puts a tensor of the source together under a temporary name; nothing where the target has
-    /// not all of it. `like` says where that is in the text, and what is declared.
+    /// Puts a tensor of the source together under a temporary name; std::nullopt if the target does
+    /// not have all of it. `like` gives the position in the text, and the declarations.
     std::optional<name> write(catalog_entry const& entry, statement const& like);
 
     /// Whether a statement that has been written reads a tensor of the target.

@@ -15,18 +15,18 @@
 #include <vector>
 
 /// \file
-/// Program to program: from what a program makes back to what it is made of.
+/// Program to program: from a program's results back to its sources.
 
 namespace reshard::aoa {
 
-/// What `reverse` may be told. What it does not allow is an error.
+/// Options of `reverse`. Losses that they do not allow are errors.
 struct reverse_options {
-    lower_options lowering = {}; ///< of the program as it stands, and of the reversed one
+    lower_options lowering = {}; ///< of the program itself, and of the reversed one
     bool allow_rounding = false; ///< a cast that rounds is reversed to the cast back
-    /// What is removed or replaced comes back without its content: `_ -> key`.
+    /// Removed or replaced tensors come back without their content: `_ -> key`.
     bool allow_removed = false;
     bool allow_copies = true; ///< of several copies the first is taken back
-    bool take_first = false;  ///< without comparing it with the others where the program runs
+    bool take_first = false;  ///< without comparing it with the others when the program runs
 };
 
 /// A program in the other direction, and what there is to say of it.
@@ -34,8 +34,7 @@ struct reversal {
     program code;                  ///< over the text of the program that was reversed
     std::vector<finding> findings; ///< `describe(code, finding)` has the words
     std::optional<errc> first_error;
-    std::vector<detail::loss> losses =
-        {}; ///< of the program as it stands, those that are allowed too
+    std::vector<detail::loss> losses = {}; ///< of the program itself, including the allowed ones
 };
 
 namespace detail {
@@ -58,30 +57,30 @@ private:
 
 } // namespace detail
 
-/// The program that makes the tensors of `source` of those of `target`, and what there is to say.
+/// The program that makes the tensors of `source` from the tensors of `target`, with its findings.
 ///
-/// `source` and `target` are those of `expanded`, as it stands: what it reads and what it makes;
-/// without a target, what it leaves over. Where the result is to be run, `target` is its source and
+/// `source` and `target` are the sides of `expanded` itself: its sources and its results; without a
+/// target, all tensors that it leaves over. When the result runs, `target` is its source and
 /// `source` its target. Optimizer state follows.
 ///
-/// Every reason why it cannot be reversed is a finding: what is lost, which elements, and the
-/// statement that loses them. So is, as a note, every copy of which another one is taken; one that
-/// is the same tensor under another name is compared with it where the program runs. A tensor
-/// of which no statement has all is put together from pieces, of which there may be 1,024.
+/// Every reason why it cannot be reversed is a finding: the lost elements, and the statement that
+/// loses them. Each unused copy is a note; a copy that is the same tensor under another name is
+/// compared when the program runs. A tensor that no statement has as a whole is put together from
+/// pieces, 1,024 at most.
 ///
-/// \pre        `expanded` is what `expand` gives
+/// \pre        `expanded` is a result of `expand`
 /// \post       without an error, first one and then the other is the identity on `source`
 /// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there an uneven concat
-///             is split evenly, what is lost is not found, and fused macros count parts on the
-///             wrong side
+///             is split evenly, losses are not found, and fused macros count parts on the wrong
+///             side
 RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source,
                                   catalog const* target = nullptr,
                                   reverse_options const& options = {});
 
 /// The same; the first error is thrown.
 ///
-/// \throws error as `lower`, or with errc::not_invertible, with the place in the text, a caret and
-///         the chain of macros
+/// \throws error as `lower`, or with errc::not_invertible, with the position in the text, a caret
+///         and the chain of macros
 RESHARD_DECL program reverse(program const& expanded, catalog const& source,
                              catalog const* target = nullptr, reverse_options const& options = {});
 

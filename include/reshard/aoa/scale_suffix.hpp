@@ -25,8 +25,8 @@ namespace reshard::aoa::detail {
 /// How many endings the statements of a program may add: each key is compared with all of them.
 inline constexpr std::size_t max_scale_endings = 64;
 
-/// The endings with those that a program's statements add, each once, and no more than there may
-/// be. What is wrong with an attribute is said when its statement runs.
+/// The endings, with those that a program's statements add, each once, up to the limit. A wrong
+/// attribute is reported when its statement runs.
 RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
                                                    program const& code);
 
@@ -66,12 +66,12 @@ RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code);
 /// The program with a name for the scales of each tensor that it names.
 RESHARD_DECL program with_scale_names(program code, std::vector<scale_pattern> const& patterns);
 
-/// The statements of a program that say first what the keys of an ending are scales of.
+/// The first statements of a program that declare the keys of an ending as scales.
 class scale_places {
 public:
     explicit scale_places(program const& code) : code_(code) {}
 
-    /// ` in the statement at model.aoa:1:1`, or nothing for an ending that no statement adds.
+    /// ` in the statement at model.aoa:1:1`; empty for an ending that no statement adds.
     ///
     /// The first question goes through the whole program.
     std::string text(state_suffix const& known);
@@ -89,9 +89,9 @@ private:
     std::set<std::string> matched_; ///< texts that were looked for
 };
 
-/// Refuses attributes of scales that cannot be, or contradict those of another statement.
+/// Refuses attributes of scales that are impossible, or contradict another statement.
 ///
-/// \pre    `suffixes` are `with_scales` of the program that the attributes stand in
+/// \pre    `suffixes` are `with_scales` of the program with the attributes
 /// \throws statement_error with errc::syntax, or errc::limit_exceeded for more than
 ///         `max_scale_endings`
 RESHARD_DECL void check_scales(std::vector<attribute> const& list,

@@ -42,8 +42,8 @@ public:
         return keys_.find(key, key_at).value_or(none);
     }
 
-    /// The tensor that a statement means by a name: the key itself or, where the source has only
-    /// its state, a stand-in for it.
+    /// The tensor that a statement means by a name: the key itself or, if the source has only its
+    /// state, a substitute for it.
     key_id find_parameter(std::string_view key) const {
         if (key_id const id = find(key); id != none)
             return id;
@@ -70,10 +70,10 @@ public:
         return id != none ? source_[id].key : key_of_state(parameter, state);
     }
 
-    /// Whether a number stands for a parameter of which the source has only the state.
+    /// Whether a number belongs to a parameter of which the source has only the state.
     bool is_stand_in(key_id id) const { return id != none && id >= source_.size(); }
 
-    /// The tensor of a number; of a stand-in, the state that gives it its shape.
+    /// The tensor of a number; of a substitute, the state that gives it its shape.
     catalog_entry const& entry(key_id id) const {
         return source_[is_stand_in(id) ? id - source_.size() : id];
     }

@@ -19,8 +19,8 @@
 
 namespace reshard::aoa {
 
-/// Follows names backwards through a program without macros. Of the state of a parameter, the
-/// statements are those of the parameter.
+/// Follows names backwards through a program without macros. A parameter's state has the
+/// parameter's statements.
 class statement_trace {
 public:
     /// Refers to the program, which must live as long.
@@ -43,8 +43,7 @@ private:
     /// What statements call a key, or call the parameter that it is the state of.
     std::optional<named_parameter> named(std::string_view key) const;
 
-    /// The versions that one is made of, and itself, ascending: what a statement reads comes before
-    /// what it makes.
+    /// The versions that a version is made of, and itself, ascending: operands come before results.
     std::vector<std::uint32_t> behind(std::uint32_t version) const;
 
     /// The statements that lead to a text from the tensors that `begins` is true for.

@@ -13,12 +13,12 @@
 #include <vector>
 
 /// \file
-/// Which value a name of a program means where it stands: names are bound again, values are not.
+/// Which value a name of a program means at its position: names are bound again, values are not.
 
 namespace reshard::aoa::detail {
 
 /// The values that run through a program, by number: the tensors of the source that its statements
-/// read, and whatever they bind.
+/// read, and all values that they bind.
 class version_table {
 public:
     static constexpr std::uint32_t none = 0xffffffff;
@@ -32,8 +32,8 @@ public:
 
     std::size_t size() const { return versions_.size(); }
 
-    /// The value that name number `i` of a statement means: what is read left of the arrow, what is
-    /// bound right of it. `_`, and the name beside it, have none.
+    /// The value that name number `i` of a statement means: the operand left of the arrow, the
+    /// result right of it. `_`, and the name beside it, have none.
     std::uint32_t at(statement const& of, std::size_t i) const { return version_of_[of.names + i]; }
 
     /// The name that a value is bound to.
@@ -50,9 +50,9 @@ public:
     /// \name Of text number `id`
     /// \{
 
-    /// The tensor of the source of that name, or `none` where no statement reads it.
+    /// The tensor of the source of that name, or `none` if no statement reads it.
     std::uint32_t source(std::uint32_t id) const { return places_[id].source; }
-    /// What the name means in the end, or `none`: no statement has it, or only `_` beside it.
+    /// The value of the name in the end, or `none`: no statement has it, or only `_` beside it.
     std::uint32_t last(std::uint32_t id) const { return places_[id].last; }
     /// The statement that removes, or adds, the tensor of that name, or `none`.
     std::uint32_t removed_by(std::uint32_t id) const { return places_[id].removed_by; }

@@ -13,9 +13,9 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// What stands behind an attribute's word.
+/// The value after an attribute's word.
 enum class value_kind {
-    none,   ///< nothing: the word stands alone, as in `fused_ffn`
+    none,   ///< none: the word alone, as in `fused_ffn`
     number, ///< an integer, as in `axis=1`
     text,   ///< a quoted text, as in `dtype="float32"`
 };
@@ -64,7 +64,7 @@ constexpr attribute_word const* find_attribute_word(std::string_view text) {
 
 } // namespace detail
 
-/// Whether a character may stand in a name without quotes and means itself.
+/// Whether a character may be in a name without quotes and means itself.
 constexpr bool is_plain_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.';

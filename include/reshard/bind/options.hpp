@@ -133,6 +133,14 @@ public:
         return entries_.back().value;
     }
 
+    /// The value that was used last of those that satisfy `condition`, or null. This is no use.
+    Value const* latest(auto const& condition) const {
+        for (std::size_t i = entries_.size(); i-- > 0;)
+            if (condition(*entries_[i].value))
+                return entries_[i].value.get();
+        return nullptr;
+    }
+
     /// Keeps a value, in the place of another one of that digest.
     pointer add(std::uint64_t digest, Value value) {
         return add(digest, std::make_shared<Value const>(std::move(value)));

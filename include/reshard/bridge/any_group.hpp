@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// A group without its type: what is compiled once serves all.
+/// A group without its type: one compiled instance serves every group.
 
 namespace reshard::detail {
 

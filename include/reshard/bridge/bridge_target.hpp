@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// The side of a bridge that takes over new weights while it goes on.
+/// The side of a bridge that takes over new weights while it runs.
 
 namespace reshard {
 
@@ -27,29 +27,28 @@ class target_state;
 
 /// Tensors that are filled with versions of a source in another program of this machine.
 ///
-/// It copies straight from the source's memory, with casts and transposes as the program says, and
-/// only what has changed since. It has only whole versions: what was overwritten while it was read
-/// is read anew. A source that dies leaves it with its last version, and it meets the next one at
-/// that path, of whatever layout.
+/// It copies straight from the source's memory, with the program's casts and transposes, and only
+/// changed shards. It has only whole versions: data that is overwritten during a read is read
+/// again. If a source dies, the target keeps its last version, and it meets the next source at that
+/// path, in any layout.
 class bridge_target {
 public:
     /// Two sets of tensors, of the same shards, which are filled in turn: one can be used while the
     /// other one is filled. Waits for the source's port file until the deadline.
     ///
     /// \par Collective every rank of the group, in the same order, here and below
-    /// \throws error on every rank alike: one that adding a tensor gave; errc::bad_layout for sets
-    ///         of different shards; errc::memory_overlap; errc::usage for an empty path; errc::io
-    ///         where its directory does not exist; errc::deadline where no source has come;
+    /// \throws error on every rank: an error from adding a tensor; errc::bad_layout for sets of
+    ///         different shards; errc::memory_overlap; errc::usage for an empty path; errc::io if
+    ///         its directory does not exist; errc::deadline if no source has come;
     ///         errc::corrupt_file for a port file that was cut short or is another file, and
-    ///         errc::unsupported for one of another format; as `prepare` where the shapes, types or
+    ///         errc::unsupported for one of another format; as `prepare` if the shapes, types or
     ///         keys of the source do not fit
     template <group Group>
     bridge_target(Group const& world, target_tensors const& first, target_tensors const& second,
                   std::filesystem::path const& port, bridge_options const& how = {})
         : bridge_target(detail::any_group(world), {first, second}, port, how) {}
 
-    /// One set, which is filled where it is: it is not to be used during `update`, nor after one
-    /// that threw.
+    /// One set, which is filled in place: do not use it during `update`, nor after one that threw.
     template <group Group>
     bridge_target(Group const& world, target_tensors const& want, std::filesystem::path const& port,
                   bridge_options const& how = {})
@@ -59,14 +58,14 @@ public:
     bridge_target& operator=(bridge_target&& other) noexcept;
     ~bridge_target();
 
-    /// Takes over the newest version, all ranks the same, and returns its number; where there is
-    /// none that is newer, at once, the one that it has: 0 before the first one. Where another
-    /// source has come, meets that one.
+    /// Takes over the newest version, the same on all ranks, and returns its number. Without a
+    /// newer version, returns the present number at once: 0 before the first one. Meets another
+    /// source if one has come.
     ///
     /// \param  least waits for a version of that number or a higher one, until the deadline
-    /// \throws error on every rank alike: errc::deadline where such a version has not come, or
-    ///         every one was overwritten while it was read; what `bridge_options::ready` throws; as
-    ///         the constructor where another source does not fit. Then `front` is what it was
+    /// \throws error on every rank: errc::deadline if such a version has not come, or every one was
+    ///         overwritten during the read; what `bridge_options::ready` throws; as the constructor
+    ///         if another source does not fit. Then `front` is unchanged
     std::uint64_t update(std::uint64_t least = 0);
 
     /// The set that has a complete version, 0 or 1, and which version that is.

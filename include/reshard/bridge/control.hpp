@@ -12,8 +12,8 @@
 #include <cstdint>
 
 /// \file
-/// What a source and its readers tell one another, in memory that they share: which version is in
-/// which of two buffers, and who reads.
+/// The shared memory by which a source and its readers communicate: which version is in which of
+/// two buffers, and which readers read it.
 
 namespace reshard::detail {
 
@@ -26,7 +26,7 @@ struct reader_seat {
     std::atomic<std::uint64_t> has = 0;   ///< the last one that it has read
 };
 
-/// What they share; zeros are a new one.
+/// The shared memory; zeros are a new one.
 ///
 /// Version `v` is in buffer `v % 2`, so that the one before stays whole while `v` is written.
 struct control_block {
@@ -46,9 +46,9 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shar
 /// The highest number that a version has: of what `control_block::left` has, 48 bits are it.
 inline constexpr std::uint64_t last_version = (std::uint64_t{1} << 48) - 1;
 
-/// The number behind that of a version.
+/// The number after a version's.
 ///
-/// \throws error with errc::usage behind the last one
+/// \throws error with errc::usage after the last one
 RESHARD_DECL std::uint64_t version_behind(std::uint64_t version);
 
 /// The block that lies in memory of zeros, or of another process.
@@ -56,7 +56,7 @@ RESHARD_DECL std::uint64_t version_behind(std::uint64_t version);
 /// \pre the memory is aligned to a cache line, and large enough
 RESHARD_DECL control_block& control_in(std::byte* memory);
 
-/// What one look at the readers tells.
+/// The result of one look at the readers.
 struct readers_seen {
     std::size_t count = 0;
     std::uint64_t slowest = 0;        ///< the least that one of them has
@@ -66,11 +66,11 @@ struct readers_seen {
 /// The readers. Those that have ended lose their seats.
 RESHARD_DECL readers_seen look_at_readers(control_block& control);
 
-/// Makes the buffer of `version` ready to be written, when nobody reads what is there, or when the
-/// time is over: then readers will see that it was overwritten.
+/// Makes the buffer of `version` ready to be written, when nobody reads its old content, or when
+/// the time is over: then readers will see that it was overwritten.
 ///
 /// \return readers that were not waited for any longer
-/// \pre    `version` is that behind the newest
+/// \pre    `version` is the one after the newest
 RESHARD_DECL std::size_t begin_version(control_block& control, std::uint64_t version,
                                        double seconds);
 
@@ -78,11 +78,11 @@ RESHARD_DECL std::size_t begin_version(control_block& control, std::uint64_t ver
 RESHARD_DECL void finish_version(control_block& control, std::uint64_t version,
                                  std::uint64_t ranks);
 
-/// True where a buffer still holds what was read from it.
+/// True if a buffer still holds the data that was read from it.
 RESHARD_DECL bool is_intact(control_block const& control, std::uint64_t version);
 
-/// A seat that is taken, given back at the end. Where all are taken there is none: then the source
-/// waits for this reader no more than for one that is late.
+/// A seat that is taken, given back at the end. If all seats are taken, it is empty: then the
+/// source does not wait for this reader, as for one that is late.
 class taken_seat {
 public:
     taken_seat() = default;

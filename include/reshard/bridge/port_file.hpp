@@ -16,12 +16,12 @@
 #include <vector>
 
 /// \file
-/// The file by which programs meet: what a source tells those that come.
+/// The file by which programs meet: the data that a source gives to targets.
 
 namespace reshard::detail {
 
 /// The form of port files. It goes up when anything in them changes, also in the shared memory that
-/// they lead to; what has another one is refused.
+/// they lead to; files and memory of another form are refused.
 inline constexpr std::uint64_t port_format = 1;
 
 /// A segment of a source, and who made it.
@@ -37,9 +37,9 @@ struct port_segment {
     bool operator==(port_segment const&) const = default;
 };
 
-/// What a source tells.
+/// The content of a port file.
 struct port_content {
-    std::string layout;  ///< as bytes; what is stored there is by its segments' rank
+    std::string layout;  ///< as bytes; its shards are stored by the ranks of the segments
     std::string program; ///< the mapping as bytes; empty: none
     port_segment control;
     std::vector<port_segment> ranks;
@@ -51,11 +51,10 @@ struct port_content {
     bool operator==(port_content const&) const = default;
 };
 
-/// What stands in front of the content.
+/// The head before the content.
 struct port_head {
     std::uint64_t token = 0; ///< as `new_token` gives it: zeros are a block without a source
-    std::uint64_t begun =
-        0; ///< the last version that was begun; it changes while the file is there
+    std::uint64_t begun = 0; ///< the last version that was begun; it changes while the file exists
     std::uint64_t bytes = 0; ///< of the content
     std::uint64_t digest = 0;
 
@@ -67,44 +66,45 @@ struct port_head {
 /// What its path is the path of (`check_meeting_path`).
 inline constexpr std::string_view name_of_port = "a bridge's port file";
 
-/// The head of a port file; nothing where there is no file.
+/// The head of a port file; std::nullopt without a file.
 ///
 /// \throws error with errc::corrupt_file for another file; errc::unsupported for another format;
-///         errc::io where the system does not let it be read
+///         errc::io if the system does not allow reading it
 RESHARD_DECL std::optional<port_head> read_port_head(std::filesystem::path const& path);
 
-/// A head, and the bytes behind it.
+/// A head, and the bytes after it.
 struct port_bytes {
     port_head head;
     std::string content;
 };
 
-/// All of a port file, whose bytes are those that were written; nothing where there is none.
+/// All of a port file, whose bytes are as written; std::nullopt without a file.
 ///
 /// \throws error as `read_port_head`; errc::corrupt_file for a file that was cut short or damaged
 RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& path);
 
-/// What a port file says.
+/// The content of a port file.
 ///
 /// \throws error with errc::corrupt_file
 RESHARD_DECL port_content read_content(port_bytes const& port);
 
-/// Where the number of the last version stays when a port file goes: a port file without content.
+/// The path at which the number of the last version stays when a port file is removed: a port file
+/// without content.
 RESHARD_DECL std::filesystem::path count_path(std::filesystem::path const& port);
 
 /// A port file that this process has written. It is removed at the end, unless another one has
-/// taken its place.
+/// replaced it.
 class written_port {
 public:
     written_port() = default;
 
-    /// Writes a file that others see as a whole, in the place of one that is there, and removes
-    /// what the source that wrote that one has left behind if it was killed.
+    /// Writes a file that others see as a whole, replacing an existing one, and removes the remains
+    /// of that file's source if it was killed.
     ///
-    /// \param begun versions that were begun before, at least: more, where the old file or the one
-    ///              at `count_path` says so
-    /// \throws error with errc::already_exists where a file is at either path that is none of
-    ///         these; as `check_meeting_path`; errc::io
+    /// \param begun versions that were begun before, at least; the old file or the file at
+    ///              `count_path` may have a higher number
+    /// \throws error with errc::already_exists if another file is at either path; as
+    ///         `check_meeting_path`; errc::io
     written_port(std::filesystem::path path, port_content const& content, std::uint64_t token,
                  std::uint64_t begun);
     written_port(written_port&& other) noexcept = default;
@@ -118,7 +118,7 @@ public:
     void set_begun(std::uint64_t version);
 
     /// At the end the number of the last version stays at `count_path`, if there is any, as it does
-    /// where a file is there already.
+    /// if that file exists already.
     void keep_count() { keeps_count_ = true; }
 
 private:

@@ -26,28 +26,28 @@
 
 namespace reshard::detail {
 
-/// What a rank wants, in one or two sets of tensors.
+/// The target tensors of a rank, in one or two sets.
 struct target_sets {
     layout whole; ///< of all ranks
     holder_t me = 0;
     std::vector<state_dict> sets;
 };
 
-/// What is copied for a version.
+/// The version to copy.
 struct wanted_version {
     std::size_t set = 0;
-    std::uint64_t base = 0; ///< what the set has; 0: nothing of this source
+    std::uint64_t base = 0; ///< the version that the set has; 0: none of this source
     std::uint64_t number = 0;
 };
 
-/// The plan between a source's layout and that of the target, bound to the source's memory.
+/// The plan between a source's layout and the target's, bound to the source's memory.
 ///
 /// Nothing here communicates, and no source is waited for.
 class bridge_session {
 public:
     /// \pre    `wanted` outlives it
-    /// \throws error with errc::io where the source has gone; as `problem_of` and `make_plan`;
-    ///         errc::corrupt_file, errc::unsupported for what other versions of the library wrote;
+    /// \throws error with errc::io if the source has gone; as `problem_of` and `make_plan`;
+    ///         errc::corrupt_file, errc::unsupported for files of other versions of the library;
     ///         errc::usage for a program on both sides
     bridge_session(port_bytes const& port, target_sets const& wanted, bridge_options const& how);
     bridge_session(bridge_session const&) = delete;
@@ -56,14 +56,14 @@ public:
     control_block& control() const { return control_in(control_.data()); }
     process_mark const& source() const { return content_.control.maker; }
 
-    /// False where it has certainly ended.
+    /// False if it has certainly ended.
     bool source_lives() const;
 
-    /// Copies what has changed since the set was filled; nothing is known of the set until this
-    /// returns true.
+    /// Copies the changes since the set was filled; the contents of the set are undefined until
+    /// this returns true.
     ///
-    /// \param  bytes those that are copied are added
-    /// \return false where the version was overwritten meanwhile
+    /// \param  bytes the number of copied bytes is added
+    /// \return false if the version was overwritten meanwhile
     bool fill(wanted_version const& version, decltype(bridge_options::ready) const& ready,
               index_t& bytes) const;
 
@@ -89,7 +89,7 @@ private:
     planned_job planned_;
     std::array<shard_views<const_tensor_view>, 2> sources_; ///< by buffer
     std::vector<shard_views<tensor_view>> targets_;         ///< by set
-    std::vector<stamped_transfer> transfers_;               ///< as those of the plan
+    std::vector<stamped_transfer> transfers_;               ///< in the order of the plan
 };
 
 } // namespace reshard::detail

@@ -14,15 +14,15 @@
 #include <utility>
 
 /// \file
-/// What the ranks of one program hold together.
+/// The layout of all ranks of one program.
 
 namespace reshard::detail {
 
 /// The layout of one side, on every rank of its program.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: one that adding a tensor gave; as `layout_of`;
-///         errc::bad_layout for a layout of more ranks
+/// \throws error on every rank: an error from adding a tensor; as `layout_of`; errc::bad_layout for
+///         a layout of more ranks
 template <class View>
 layout layout_of_side(any_group const& world, side<View> const& given, std::string_view what) {
     local_error const problem = attempt([&] { given.tensors.check(); });

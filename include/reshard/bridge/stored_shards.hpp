@@ -17,8 +17,8 @@
 #include <vector>
 
 /// \file
-/// Where the shards of a source lie in the segment of its process: both sides work it out from the
-/// layout alone.
+/// The offsets of a source's shards in the segment of its process: both sides compute these from
+/// the layout alone.
 
 namespace reshard::detail {
 
@@ -41,7 +41,7 @@ public:
 
     std::vector<stored_shard> const& list() const { return list_; }
 
-    /// The place of a shard in the list, or nothing.
+    /// The index of a shard in the list, or std::nullopt.
     std::optional<std::size_t> find(std::uint32_t tensor, std::uint32_t shard) const;
 
     /// \par Units bytes; more than none

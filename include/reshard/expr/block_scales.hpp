@@ -103,7 +103,7 @@ constexpr permutation order_of_scales(block_form const& source, permutation cons
     return permutation::of(kept, kept.size());
 }
 
-/// The block of a tensor of so many axes: in a stack of tensors it has elements of one of them.
+/// The block of a tensor of `ndim` axes: in a stack of tensors it has elements of one of them.
 constexpr index_vector block_in(std::size_t ndim, index_vector const& block) {
     index_vector all = index_vector::filled(ndim - std::min(ndim, block.size()), 1);
     for (index_t const extent : block)
@@ -166,7 +166,7 @@ struct made_scales {
 ///             errc::unsupported if a reshape parts blocks, errc::overlap for two scales at one
 ///             index
 /// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
-///             Flex Checkpoint has no such rule, there scales have statements of their own
+///             Flex Checkpoint has no such rule, there scales have separate statements
 constexpr made_scales scales_and_form(expression const& tensor, block_form const& form,
                                       data_type dtype, auto&& source_of) {
     std::optional<block_form> made;

@@ -24,8 +24,8 @@
 
 namespace reshard::detail {
 
-/// The program whose outputs have the shapes of `target` where a pattern of keys allows it: each
-/// axis is cropped, or extended with zeros, at its tail.
+/// The program whose outputs have the shapes of `target` if a pattern of keys allows it: each axis
+/// is cropped, or extended with zeros, at its tail.
 ///
 /// Outputs whose shapes have another number of axes, and those that no pattern matches, stay as
 /// they are.
@@ -109,7 +109,7 @@ std::vector<std::string> keys_of(auto const& tensors) {
 
 /// Judges the keys of a target by those that exist.
 ///
-/// \throws error with errc::unknown_key where the mode says so
+/// \throws error with errc::unknown_key if the mode says so
 inline strict_verdict judge_keys(strictness mode, std::vector<std::string> wanted,
                                  std::vector<std::string> available) {
     if (mode == strictness::assume_ok_unexpected)
@@ -131,7 +131,7 @@ inline bool leaves_out(strict_verdict const& verdict, std::string_view key) {
     return std::ranges::binary_search(verdict.left_out, key);
 }
 
-/// A layout without the tensors that a verdict leaves out.
+/// A layout without the tensors that a verdict skips.
 inline layout without_left_out(layout target, strict_verdict const& verdict) {
     std::erase_if(target.tensors,
                   [&](tensor_layout const& tensor) { return leaves_out(verdict, tensor.key); });
@@ -144,11 +144,11 @@ struct fit_rules {
     std::vector<std::string> const& shape_mismatch;
 };
 
-/// The mapping that fills `target`, and what is judged of its keys: tensors that are left out keep
-/// their content.
+/// The mapping that fills `target`, and the verdict on its keys: skipped tensors keep their
+/// content.
 ///
 /// \param  program nothing: by name
-/// \throws error as `by_name` and `fit_shapes`; errc::unknown_key where `how.strict` says so
+/// \throws error as `by_name` and `fit_shapes`; errc::unknown_key if `how.strict` says so
 inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> program,
                                                          catalog const& source,
                                                          layout const& target,

@@ -21,7 +21,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The keys of a mapping by what happens to them; those of the target, but for `removed`.
+/// The keys of a mapping by what happens to them; keys of the target, except for `removed`.
 struct key_classes {
     std::vector<std::string> identity;    ///< the source's tensor of that name, unchanged
     std::vector<std::string> renamed;     ///< another tensor of the source, unchanged
@@ -97,19 +97,18 @@ RESHARD_DECL void check_scales(mapping& program, layout const& source, bool need
 struct report {
     std::vector<detail::mapping_finding> findings; ///< errors first
     detail::key_classes keys;
-    std::vector<detail::loss> losses; ///< what the mapping destroys
+    std::vector<detail::loss> losses; ///< the elements that the mapping loses
 
     bool ok() const;
     bool invertible() const { return losses.empty(); }
 };
 
-/// Everything that is wrong with a mapping of the tensors of `source` to those of `target`, which
-/// may be unknown, or that is worth knowing: never the first finding alone, and one for each fault.
+/// All findings about a mapping of the tensors of `source` to the tensors of `target`, which may be
+/// unknown: all faults, one finding for each, and useful notes.
 ///
 /// Errors: an element of a target tensor without a source or with two, pieces that leave their
-/// tensors, shapes and data types that differ from those of source and target, keys that nobody
-/// has. Notes: source elements that no target uses, tensors that are rounded, tensors that nobody
-/// wants.
+/// tensors, shapes and data types that differ from source and target, keys that nobody has. Notes:
+/// source elements that no target uses, tensors that are rounded, tensors that nobody wants.
 ///
 /// \par Source no other system says before a byte moves that a program is right
 RESHARD_DECL report check(mapping const& map, catalog const& source,

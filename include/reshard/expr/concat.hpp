@@ -22,13 +22,13 @@ namespace reshard {
 
 namespace detail {
 
-/// What a concat calls its operands where nobody has named them.
+/// The name of an operand without a name in errors of a concat.
 inline std::string operand(std::size_t number) {
     return number == 0 ? "the first" : "operand " + std::to_string(number + 1);
 }
 
-/// Refuses an operand whose axes, data type or other extents are not those of the first; `name_of`
-/// gives what the operand of a number is called.
+/// Refuses an operand whose axes, data type or other extents differ from the first; `name_of` gives
+/// the name of an operand by its number.
 constexpr void check_operands(std::span<expression const* const> tensors, std::size_t axis,
                               auto const& name_of) {
     expression const& first = *tensors.front();
@@ -55,7 +55,7 @@ constexpr std::size_t piece_count(std::span<expression const* const> tensors) {
     return count;
 }
 
-/// The tensors one behind the other.
+/// The tensors one after the other.
 ///
 /// \pre they have been checked
 constexpr expression joined(std::span<expression const* const> tensors, std::size_t axis) {
@@ -74,13 +74,12 @@ constexpr expression joined(std::span<expression const* const> tensors, std::siz
 
 } // namespace detail
 
-/// Puts tensors one behind the other along `axis`; errors call operand number `k` what `name_of(k)`
-/// gives.
+/// Puts tensors one after the other along `axis`; errors call operand number `k` by `name_of(k)`.
 ///
 /// \pre        no address is null
 /// \par Shape  all extents but the one along `axis` are equal; that one sums up
 /// \throws     error with errc::shape_mismatch for no operands, no such axis or other extents that
-///             differ, errc::dtype_mismatch for operands of two data types, or errc::overflow where
+///             differ, errc::dtype_mismatch for operands of two data types, or errc::overflow if
 ///             the result has too many elements
 /// \par Source the concat statement of AOA (PaddlePaddle flex_checkpoint); there neither the other
 ///             extents nor the number of axes are compared, and rows are lost
@@ -94,12 +93,12 @@ constexpr expression concat(std::span<expression const* const> tensors, std::siz
     return detail::joined(tensors, axis);
 }
 
-/// The same for tensors without names, which errors tell apart by their numbers.
+/// The same for tensors without names, which errors identify by their numbers.
 constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis) {
     return concat(tensors, axis, detail::operand);
 }
 
-/// The same for tensors that stand one behind the other.
+/// The same for tensors in a contiguous list.
 constexpr expression concat(std::span<expression const> tensors, std::size_t axis) {
     std::vector<expression const*> operands;
     for (expression const& tensor : tensors)
@@ -114,7 +113,7 @@ constexpr expression concat(std::initializer_list<expression> tensors, std::size
 
 /// The same, with the keys that errors call the operands by: `concat({q, k}, 0, {"q", "k"})`.
 ///
-/// \pre there are as many keys as tensors
+/// \pre keys and tensors are equal in number
 constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis,
                             std::initializer_list<std::string_view> keys) {
     BOOST_ASSERT(keys.size() == tensors.size());

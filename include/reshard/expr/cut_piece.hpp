@@ -78,8 +78,8 @@ constexpr bool shares_axis(std::uint8_t joins, std::size_t k, std::size_t ndim) 
     return is_joined(joins, k) || (k + 1 < ndim && is_joined(joins, k + 1));
 }
 
-/// Whether target factor `k` may be counted in factor `k - 1`: they stand side by side in one axis
-/// on either side.
+/// Whether target factor `k` may be counted in factor `k - 1`: they are neighbours in one axis on
+/// either side.
 constexpr bool continues_factor(piece const& p, std::size_t k) {
     return k > 0 && is_joined(p.joins.target, k) && p.order[k] == p.order[k - 1] + 1 &&
            is_joined(p.joins.source, p.order[k]);
@@ -101,7 +101,7 @@ constexpr piece simplified(piece p) {
     return p;
 }
 
-/// The box of factors as a piece of its own.
+/// The box of factors as a separate piece.
 ///
 /// \pre along no axis are these factors other than a range
 constexpr piece part_of(piece const& whole, box const& factors) {
@@ -118,7 +118,7 @@ constexpr piece part_of(piece const& whole, box const& factors) {
 }
 
 /// The outermost factor but one that has to be cut into single elements until a part of joined
-/// factors is a range along each axis; nothing where it is.
+/// factors is a range along each axis; std::nullopt if it is.
 ///
 /// \par Shape `extents` of the factors, `p` of them
 constexpr std::optional<std::size_t>
@@ -211,8 +211,8 @@ constexpr piece cut_to_target(piece whole, box const& region) {
     return whole;
 }
 
-/// Calls `take(p)` for each piece that `region` of the target is: one, but where a reshape has
-/// joined axes; there they come in one order on every rank.
+/// Calls `take(p)` for each piece of which `region` of the target consists: one, or several if a
+/// reshape has joined axes; their order is the same on every rank.
 ///
 /// \pre    `contains(whole.target_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
@@ -237,8 +237,8 @@ constexpr box target_box_of(piece const& p, box const& region) {
     return result;
 }
 
-/// Calls `take(p)` for each piece that `region` of the source is: one, but where a reshape has
-/// joined axes.
+/// Calls `take(p)` for each piece of which `region` of the source consists: one, or several if a
+/// reshape has joined axes.
 ///
 /// \pre    `contains(whole.source_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million

@@ -14,8 +14,8 @@
 #include <vector>
 
 /// \file
-/// Where the elements of a target tensor come from, and where those of a source tensor go: pieces,
-/// in the order in which one reads them.
+/// The sources of a target tensor's elements, and the targets of a source tensor's elements:
+/// pieces, in the order in which one reads them.
 
 namespace reshard {
 

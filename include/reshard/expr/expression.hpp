@@ -33,7 +33,7 @@ struct expression {
 
 /// An expression as it is; the mapping checks that its pieces cover it.
 ///
-/// \throws error with errc::bad_layout where pieces do not have the axes of the tensor
+/// \throws error with errc::bad_layout if pieces do not have the axes of the tensor
 constexpr void validate(expression const& value) {
     if (value.pieces.ndim() != value.shape.size())
         fail(errc::bad_layout, "it has pieces of ", detail::counted(value.pieces.ndim(), "axis"),
@@ -42,7 +42,7 @@ constexpr void validate(expression const& value) {
 
 namespace detail {
 
-/// A tensor whose elements are those of one source, at the same places; without elements no piece.
+/// A tensor with the elements of one source, at the same indices; without elements it has no piece.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
     if (is_empty(whole(shape)))
         return {shape, dtype, piece_list(shape.size())};
@@ -70,7 +70,7 @@ constexpr expression zeros(index_vector const& shape, data_type dtype) {
 
 namespace detail {
 
-/// True where the expression is one box of one source tensor, in the order of its axes and uncast.
+/// True if the expression is one box of one source tensor, in the order of its axes and uncast.
 ///
 /// The box may be less than the source tensor, whose shape an expression does not know: what
 /// `split` cuts off a source is such a box too. A tensor without elements is none.

@@ -24,10 +24,10 @@ inline bool is_named_fused(std::string_view key) {
     return std::ranges::any_of(known, [&](auto part) { return key.find(part) != key.npos; });
 }
 
-/// Declares what is known of `source` of each output that is made of its fused tensors, all fused
-/// alike, with the fused axis of each as one axis: one of them with its other axes in any order and
-/// any shape, some of its columns, with columns of zeros, or several of them stacked along another
-/// axis; and of the state of a fused output what is known of the output.
+/// Declares the facts of fused tensors in `source` for each output that is made of these, all fused
+/// in the same way, with the fused axis of each as one axis: one of them with its other axes in any
+/// order and any shape, some of its columns, with columns of zeros, or several of them stacked
+/// along another axis; and for the state of a fused output the facts of the output.
 RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
 /// The extents along its axis of the tensors that a fused tensor of that extent was made of, as its
@@ -46,20 +46,21 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
                                             layout const* target);
 
 /// The first of the fused outputs that `target` does not cut into the parts that it was made for,
-/// one a rank, with the statement that makes it what the layout needs; nothing where there is none.
-/// What is one part is for ranks that have all of it.
+/// one a rank, with the statement that adapts it to the layout; std::nullopt if there is none. An
+/// output of one part is for ranks that have all of it.
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
                                                          layout const& target);
 
 /// \throws error with errc::bad_layout, saying the first fault
 RESHARD_DECL void check_fused(mapping const& program, layout const& target);
 
-/// The first output that has elements of a fused tensor of `source`, and not as many of each of its
-/// parts, or several of its tensors in one piece or in turns without being known as fused, or that
-/// interleaves such a tensor once more as if it were a plain one, with the statement that takes the
-/// tensor apart; nothing if there is none. Macros that took the tensor apart may put it in turns.
+/// The first output that has elements of a fused tensor of `source`, and not the same number from
+/// each of its parts, or several of its tensors in one piece or in turns without being known as
+/// fused, or that interleaves such a tensor once more as if it were a plain one, with the statement
+/// that takes the tensor apart; std::nullopt if there is none. Macros that took the tensor apart
+/// may put it in turns.
 ///
-/// \pre `carry_fused` has declared what is known of the outputs
+/// \pre `carry_fused` has declared the facts of the outputs
 RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
                                                         layout const& source);
 

@@ -22,17 +22,17 @@ struct piece_fault {
     std::string message;
 };
 
-/// Whether a box lies in a tensor of that shape, whatever its numbers are.
+/// Whether a box lies in a tensor of that shape, for any numbers.
 RESHARD_DECL bool lies_in(box const& region, index_vector const& shape);
 
 /// Elements that no piece makes up, or several do.
 RESHARD_DECL std::optional<piece_fault> find_cover_fault(expression const& value);
 
-/// The first fault of an output, or nothing; one is enough to say that it is wrong.
+/// The first fault of an output, or std::nullopt; one is enough to say that it is wrong.
 RESHARD_DECL std::optional<piece_fault> find_piece_fault(mapping_output const& output,
                                                          source_list const& sources);
 
-/// What is lost of a source tensor, and how. Whatever has no losses can be undone.
+/// The lost elements of a source tensor, and the reason. A mapping without losses can be undone.
 struct loss {
     enum class kind {
         removed, ///< a statement says that nothing uses it
@@ -40,9 +40,9 @@ struct loss {
         rounded, ///< a data type on the way does not hold every value
     } what;
     key_id source = 0;
-    std::string key;             ///< of the source tensor
-    std::vector<box> boxes = {}; ///< of it, that are lost; the first ones, where there are many
-    bool has_more = false;       ///< than `boxes`
+    std::string key;                     ///< of the source tensor
+    std::vector<box> boxes = {};         ///< of it, that are lost; only the first ones of many
+    bool has_more = false;               ///< than `boxes`
     std::optional<data_type> dtype = {}; ///< that does not hold every value
 
     bool operator==(loss const&) const = default;
@@ -58,7 +58,7 @@ struct source_usage {
 /// The first data type on the way of a piece that does not hold all that the source does.
 RESHARD_DECL std::optional<data_type> find_rounding(piece const& p);
 
-/// The loss of what `held` does not have of a source tensor, or nothing.
+/// The loss of what `held` does not have of a source tensor, or std::nullopt.
 RESHARD_DECL std::optional<loss> loss_beyond(box_list const& held, key_id id,
                                              mapping_source const& source);
 

@@ -22,11 +22,11 @@
 #include <vector>
 
 /// \file
-/// A whole program as a value: what each target tensor is made of.
+/// A whole program as a value: the sources of each target tensor.
 
 namespace reshard::detail {
 
-/// A source tensor of a mapping; its place in the list is its `key_id`.
+/// A source tensor of a mapping; its index in the list is its `key_id`.
 struct mapping_source {
     std::string_view key; ///< lasts until the mapping gets another source
     index_vector shape;
@@ -39,7 +39,7 @@ struct mapping_source {
     bool operator==(mapping_source const&) const = default;
 };
 
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor
+/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor
 constexpr void validate(mapping_source const& tensor) {
     check_tensor(std::string(tensor.key), tensor.dtype, tensor.shape);
 }
@@ -81,7 +81,7 @@ public:
     /// \pre `id < size()`
     std::string_view key(key_id id) const { return keys_[id]; }
 
-    /// Makes room for so many tensors, whose keys have so many characters altogether.
+    /// Reserves memory for `tensors` tensors, whose keys have `characters` characters altogether.
     void reserve(std::size_t tensors, std::size_t characters);
 
     void push_back(mapping_source const& tensor);
@@ -110,7 +110,7 @@ namespace reshard {
 struct mapping_output {
     std::string key;
     expression value;
-    bool added = false; ///< `_ -> key`: there is no source, the value is zeros
+    bool added = false; ///< `_ -> key`: without a source, the value is zeros
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.value, self.added);
@@ -119,7 +119,7 @@ struct mapping_output {
     bool operator==(mapping_output const&) const = default;
 };
 
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor
+/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor
 RESHARD_DECL void validate(mapping_output const& output);
 
 namespace detail {
@@ -137,7 +137,7 @@ struct by_key {
 /// Target tensors in the order of their keys, each key once.
 using mapping_outputs = std::set<mapping_output, by_key>;
 
-/// Tensors that belong together: what a statement says of one holds for the other.
+/// Tensors that belong together: a statement about one applies to the other.
 struct relation {
     enum class kind : std::uint8_t {
         state,        ///< optimizer state of the parameter's shape
@@ -179,7 +179,7 @@ inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relati
 
 } // namespace detail
 
-/// What each target tensor is made of.
+/// The definition of each target tensor.
 ///
 /// ```
 /// mapping program;
@@ -188,7 +188,7 @@ inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relati
 /// program.define("qk", transpose(concat({q, k}, 0)));
 /// ```
 ///
-/// In whatever order keys come, a call takes time that grows as the logarithm of their number.
+/// For any order of keys, a call takes time that grows as the logarithm of their number.
 class mapping {
 public:
     mapping() = default;
@@ -202,7 +202,7 @@ public:
     std::vector<detail::relation> const& relations() const { return relations_; }
     detail::fused_tensors const& fused() const { return fused_; }
 
-    /// The source tensor of that key as an expression; makes it known where it is new.
+    /// The source tensor of that key as an expression; adds it if it is new.
     ///
     /// \throws error with errc::shape_mismatch or errc::dtype_mismatch when the key is known as
     ///         another tensor
@@ -222,11 +222,11 @@ public:
     /// Declares that the source tensor `key` is intentionally unused.
     void remove(std::string_view key) { removed_.emplace_back(key); }
 
-    /// Declares that `entry.companion` follows `entry.key`; `define` says what it is made of.
+    /// Declares that `entry.companion` follows `entry.key`; `define` gives its sources.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// Declares that the target tensor `key` has others interleaved, and replaces what was declared
-    /// of it. Stored mappings do not have it, and comparisons pass over it.
+    /// Declares that the target tensor `key` has others interleaved, and replaces an earlier
+    /// declaration. Stored mappings do not have it, and comparisons ignore it.
     void fuse(std::string const& key, detail::fused_tensor how) {
         fused_.insert_or_assign(key, std::move(how));
     }
@@ -239,11 +239,11 @@ public:
     detail::taken_apart_lists const& apart() const { return apart_; }
 
     /// Declares that a tensor `key` is made that nothing reads and the target does not want, so
-    /// that it is no output. Stored mappings do not have it, and comparisons pass over it.
+    /// that it is not an output. Stored mappings do not have it, and comparisons ignore it.
     void leave_over(std::string_view key) { left_over_.emplace_back(key); }
     std::vector<std::string> const& left_over() const { return left_over_; }
 
-    /// The output of that key, or null. It stays where it is until the key is defined anew.
+    /// The output of that key, or null. The pointer is valid until the key is defined again.
     mapping_output const* find(std::string_view key) const;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -274,14 +274,14 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 4};
 
-/// A digest of what is carried out: sources, outputs, removed keys, and relations that are
+/// A digest of the effective parts: sources, outputs, removed keys, and relations that are
 /// compared. Equal mappings have equal digests on every machine.
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout where a source stands twice, or where an output is not made
-///         of the sources, each of its elements once
+/// \throws error with errc::bad_layout if a source occurs twice, or if an output is not made of the
+///         sources, each of its elements once
 RESHARD_DECL void validate(mapping const& program);
 
 /// The mapping in which every key of `target` is the source tensor of that name; without a target,

@@ -17,16 +17,16 @@
 
 namespace reshard::detail {
 
-/// The pieces of one tensor by the places of their target boxes.
+/// The pieces of one tensor by the positions of their target boxes.
 ///
-/// Concats leave pieces in rows: one row behind the other along an axis, of a handful of pieces
-/// each. Rows are searched as they stand; pieces that lie otherwise get a search tree. A query
-/// costs O(log n + k), where k pieces are found.
+/// Concats leave pieces in rows: one row after the other along an axis, of a handful of pieces
+/// each. Rows are searched directly; other pieces get a search tree. A query that finds k pieces
+/// costs O(log n + k).
 class piece_index {
 public:
     constexpr piece_index() = default;
 
-    /// Refers to `pieces`, which must live as long and stay what they are.
+    /// Refers to `pieces`, which must live as long and not change.
     ///
     /// \pre the target boxes share no elements, and none is empty
     constexpr explicit piece_index(piece_list const& pieces)
@@ -38,7 +38,7 @@ public:
     /// Calls `visit(i, common)` for each piece that shares elements with `region`; `common` are the
     /// shared ones.
     ///
-    /// \pre `region.ndim()` is that of the pieces
+    /// \pre `region` and the pieces have the same number of axes
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
         if (!pieces_ || pieces_->size() == 0)
             return;
@@ -55,7 +55,7 @@ public:
 private:
     static constexpr std::size_t longest_row = 4;
 
-    /// An axis along which the boxes stand in rows, if there is one.
+    /// An axis along which the boxes form rows, if there is one.
     static constexpr std::optional<std::size_t> axis_of_rows(piece_list const& pieces) {
         for (std::size_t axis = 0; axis < pieces.ndim(); ++axis)
             if (stands_in_rows(pieces, axis))
@@ -63,7 +63,7 @@ private:
         return std::nullopt;
     }
 
-    /// Whether each box begins where the one before it begins and ends, or behind it.
+    /// Whether each box has the bounds of the box before it, or begins after it.
     static constexpr bool stands_in_rows(piece_list const& pieces, std::size_t axis) {
         std::size_t in_row = 1;
         for (std::size_t i = 1; i < pieces.size(); ++i) {
@@ -78,7 +78,7 @@ private:
         return true;
     }
 
-    /// The first piece that ends behind `place` along the axis of the rows.
+    /// The first piece that ends after `place` along the axis of the rows.
     constexpr std::size_t first_behind(index_t place) const {
         std::size_t first = 0;
         for (std::size_t count = pieces_->size(); count > 0;) {
@@ -101,7 +101,7 @@ private:
 /// a single question without one.
 class mapping_index {
 public:
-    /// Refers to `program`, which must live as long and stay what it is.
+    /// Refers to `program`, which must live as long and not change.
     explicit mapping_index(mapping const& program) {
         for (mapping_output const& output : program.outputs())
             if (output.value.pieces.size() > few)

@@ -19,15 +19,15 @@ namespace reshard {
 
 namespace detail {
 
-/// The number of a source tensor: its place in whatever list the expressions were made from.
+/// The number of a source tensor: its index in the list that the expressions were made from.
 using key_id = std::uint32_t;
 
-/// The source of a piece that is no tensor: zeros.
+/// The source of a piece of zeros.
 inline constexpr key_id zero_source = 0xffffffff;
 
 } // namespace detail
 
-/// A box of a target tensor and where its elements come from.
+/// A box of a target tensor and the source of its elements.
 ///
 /// The axes of both boxes are made of the same factors. Without a reshape, `joins` is empty, and
 /// each factor is an axis.
@@ -59,8 +59,8 @@ struct piece {
     constexpr bool operator==(piece const&) const = default;
 };
 
-/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are
-///         none, or the order of axes is not one of theirs
+/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow if the boxes are
+///         invalid, or the order of axes is not a permutation of their axes
 constexpr void validate(piece const& part) {
     detail::check_factors(part.order, part.extent, part.joins);
     if (!detail::is_sound(part.target_box()) || !detail::is_sound(part.source_box()) ||
@@ -71,8 +71,8 @@ constexpr void validate(piece const& part) {
 
 namespace detail {
 
-/// The axis of the target that is axis `along` of the source, as far as a piece has it; nothing if
-/// a reshape has made that a part of other axes.
+/// The axis of the target that is axis `along` of the source, as far as a piece has it;
+/// std::nullopt if a reshape has made it a part of other axes.
 constexpr std::optional<std::size_t> same_axis(piece const& p, std::size_t along) {
     box const source = p.source_box(), target = p.target_box();
     for (std::size_t k = 0; k < p.extent.size(); ++k) {

@@ -22,14 +22,14 @@
 
 namespace reshard::detail {
 
-/// What a row has room for. A kind holds the pieces of the kinds before it, too.
+/// The contents of a row. A kind can hold the pieces of earlier kinds, too.
 enum class row_kind : std::uint8_t {
     whole,    ///< both offsets are zero and not written
     plain,    ///< each factor is an axis
     factored, ///< axes of several factors, and any number of casts
 };
 
-/// The part of a row that is no extent and no offset.
+/// The part of a row that is neither an extent nor an offset.
 struct row_facts {
     static constexpr std::size_t most_casts = 6;
 
@@ -56,9 +56,9 @@ constexpr row_kind kind_of(piece const& p) {
 }
 
 /// How the rows of a list are laid out: facts, shape and offset of the target box, source offset.
-/// Behind them a factored row has the numbers of axes and the joins, extents and source offset by
-/// factor, and the casts; of a piece that needs none of it, zeros. So a row becomes one of a later
-/// kind when zeros are put behind it.
+/// A factored row continues with the numbers of axes and the joins, extents and source offset by
+/// factor, and the casts; for a piece that needs none of it, zeros. So zeros at its end turn a row
+/// into a later kind.
 struct row_form {
     row_kind kind = row_kind::whole;
     std::uint8_t ndim = 0; ///< of the target
@@ -149,7 +149,7 @@ private:
     }
 };
 
-/// The pieces of one tensor, packed: a piece of a matrix takes 64 bytes where `piece` takes 248.
+/// The pieces of one tensor, packed: a piece of a matrix takes 64 bytes, and `piece` takes 248.
 ///
 /// Most tensors of a program are one source tensor, whole. Such a list takes no memory beside its
 /// 48 bytes as long as the tensor is a vector or a matrix.
@@ -216,7 +216,7 @@ public:
     /// \{
     constexpr key_id source(std::size_t i) const { return facts_in(row(i)).source; }
     constexpr box target_box(std::size_t i) const { return row_.target_box(row(i)); }
-    /// Where its target box begins, and ends, along an axis.
+    /// The beginning, and the end, of its target box along an axis.
     constexpr index_t target_offset(std::size_t i, std::size_t axis) const {
         return row_.kind == row_kind::whole ? 0 : row(i)[row_.target_offset() + axis];
     }

@@ -30,7 +30,7 @@ constexpr std::vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t c
     return counts;
 }
 
-/// Where the first part of target factor `k` stands among the finer factors of the source.
+/// The index of the first part of target factor `k` among the finer factors of the source.
 constexpr std::size_t place_in_source(permutation order, std::vector<std::size_t> const& counts,
                                       std::size_t k) {
     std::size_t place = 0;
@@ -67,11 +67,11 @@ constexpr piece with_factors(piece whole, common_factors const& finer,
 /// Gives the pieces of a tensor another shape, one after the other.
 class reshaper {
 public:
-    /// \pre `factors` are those of the shape before and of that of `result`
+    /// \pre `factors` are common to the old shape and the shape of `result`
     constexpr reshaper(common_factors const& factors, expression& result, piece_limit& limit)
         : factors_(factors), result_(result), limit_(limit) {}
 
-    /// Adds what a piece is under the new shape.
+    /// Adds a piece under the new shape.
     constexpr void add(piece const& p) {
         std::vector<box> const boxes =
             factor_boxes(p.target_box(), factors_.extent, factors_.before);
@@ -100,8 +100,8 @@ private:
         join(with_factors(p, *factors_of(p.extent, factors.shape), factors.offset));
     }
 
-    /// A factor of the piece that has to be cut, because those of its axis and those that the axis
-    /// has to have do not divide each other.
+    /// A factor of the piece that has to be cut, because the present factors of its axis and the
+    /// required ones do not divide each other.
     constexpr std::optional<std::size_t> find_clash(piece const& p,
                                                     index_vector const& wanted) const {
         std::size_t first = 0, other_first = 0;
@@ -129,7 +129,7 @@ private:
         return last;
     }
 
-    /// Joins the axes that are factors to those of the new shape.
+    /// Joins the axes that are factors into the axes of the new shape.
     constexpr void join(piece p) {
         box const target = p.target_box();
         if (auto const axis = factor_to_cut(target.shape, factors_.extent, factors_.after)) {
@@ -161,8 +161,8 @@ private:
 
 /// The tensor with the same elements, in row-major order, under another shape.
 ///
-/// Merging and splitting of neighbouring axes is exact: a piece stays one piece where it is whole
-/// along the axes that are merged, and is cut into rows where it is not.
+/// Merging and splitting of neighbouring axes is exact: a piece that is whole along the merged axes
+/// stays one piece, and any other is cut into rows.
 ///
 /// \throws     error with errc::shape_mismatch when the shapes differ in their number of elements,
 ///             errc::limit_exceeded for more pieces than `limit` allows, or more than eight factors

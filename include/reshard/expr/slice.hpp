@@ -72,8 +72,9 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 /// \par Units  elements
 /// \throws     error with errc::shape_mismatch unless there is one range for each axis, and for a
 ///             range that exceeds its axis or ends before it begins
-/// \par Source the slice attribute of AOA, which PaddlePaddle does not have. Bounds are those of
-///             Python; but there bounds outside the axis are moved to its ends, here refused
+/// \par Source the slice attribute of AOA, which PaddlePaddle does not have. Bounds are as in
+///             Python; but there bounds outside the axis are moved to its ends, and here they are
+/// refused
 constexpr expression slice(expression const& tensor, std::span<detail::axis_range const> ranges) {
     box const region = detail::region_of(tensor, ranges);
     expression result{region.shape, tensor.dtype, detail::piece_list(tensor.ndim())};
@@ -97,7 +98,8 @@ constexpr expression slice(expression const& tensor,
 
 namespace detail {
 
-/// \throws error with errc::shape_mismatch unless `shape` is one of a tensor of as many axes
+/// \throws error with errc::shape_mismatch unless `shape` is a valid shape with the tensor's number
+///         of axes
 constexpr void check_resize(expression const& tensor, index_vector const& shape) {
     if (shape.size() != tensor.ndim())
         fail(errc::shape_mismatch, "there are ", shape.size(), " extents, and the shape ",
@@ -127,15 +129,14 @@ constexpr void add_margins(expression& tensor, index_vector const& kept) {
 
 } // namespace detail
 
-/// The tensor of that shape that agrees with `tensor` where both have elements, and is zero
-/// elsewhere.
+/// The tensor of that shape that agrees with `tensor` at common indices, and is zero elsewhere.
 ///
 /// Each axis is cropped or extended at its tail, as a vocabulary is padded to a multiple of the
 /// ranks.
 ///
 /// \par Units  elements
 /// \throws     error with errc::shape_mismatch unless there is one extent for each axis, none of
-///             them negative; errc::overflow where the result has too many elements
+///             them negative; errc::overflow if the result has too many elements
 /// \par Source the resize attribute of AOA, which PaddlePaddle does not have
 constexpr expression resize(expression const& tensor, index_vector const& shape) {
     detail::check_resize(tensor, shape);

@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// \throws error with errc::shape_mismatch unless the sizes are those of parts of that axis
+/// \throws error with errc::shape_mismatch unless the sizes add up to that axis
 constexpr void check_sizes(expression const& tensor, std::size_t axis,
                            std::span<index_t const> sizes) {
     check_axis(tensor, axis);
@@ -68,9 +68,9 @@ constexpr void deal_out(piece const& p, std::size_t axis, std::span<index_t cons
 ///
 /// \par Units  elements
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
-/// \throws     error with errc::shape_mismatch when there is no such axis, when a size is negative,
-///             or when the sizes do not sum to the extent; errc::limit_exceeded for more pieces
-///             than `limit` allows
+/// \throws     error with errc::shape_mismatch for an axis that does not exist, when a size is
+///             negative, or when the sizes do not sum to the extent; errc::limit_exceeded for more
+///             pieces than `limit` allows
 /// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::span<index_t const> sizes,
@@ -101,8 +101,8 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 ///
 /// \par Shape  each result has `1 / parts` of the extent along `axis`
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
-/// \throws     error with errc::shape_mismatch when there is no such axis, or when `parts` does not
-///             divide its extent; errc::limit_exceeded for more pieces than `limit` allows
+/// \throws     error with errc::shape_mismatch for an axis that does not exist, or when `parts`
+///             does not divide its extent; errc::limit_exceeded for more pieces than `limit` allows
 /// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint): equal parts only, as
 ///             there
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,

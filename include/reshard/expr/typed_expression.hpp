@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// Whether shapes have as many axes, and the same extent along all axes but one.
+/// Whether shapes have the same number of axes, and the same extents along all axes but one.
 constexpr bool join_along(index_vector const& a, index_vector const& b, std::size_t axis) {
     if (a.size() != b.size())
         return false;
@@ -68,7 +68,7 @@ constexpr index_t sum_of(index_vector const& sizes) {
 
 namespace reshard::typed {
 
-/// Tensors one behind the other along an axis: `concat`.
+/// Tensors one after the other along an axis: `concat`.
 template <std::size_t Axis, expression First, expression... Others>
 struct concat {
     static_assert(Axis < First::shape.size(), "a concat joins along an axis that its tensors have");

@@ -13,7 +13,7 @@
 #include <string_view>
 
 /// \file
-/// Source tensors as types: what the typed algebra begins with.
+/// Source tensors as types: the inputs of the typed algebra.
 
 namespace reshard::typed {
 

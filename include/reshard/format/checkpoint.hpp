@@ -25,23 +25,24 @@ namespace reshard {
 /// directory with or without an index, a directory of sharded safetensors; what
 /// torch.distributed.checkpoint or torch.save wrote; arrays of NumPy.
 ///
-/// Of a Unified Checkpoint `w.w_0` is the master weight of `w`, and `w.moment1_0` a moment. Where
-/// it has the weights once, as they are or as master weights, `w.w_0` is another name of `w`.
+/// Of a Unified Checkpoint `w.w_0` is the master weight of `w`, and `w.moment1_0` a moment. If it
+/// has the weights once, as they are or as master weights, `w.w_0` is another name of `w`.
 ///
 /// Only headers and indexes are read. Whether the shards of a tensor cover it is checked when
 /// planning.
 ///
-/// \throws error with errc::missing_file for a path, or a file of an index, that is not there; with
-///         errc::unsupported where something else is found, or another format than `options.from`;
-///         with errc::corrupt_file for bytes that contradict their format, an index that
-///         contradicts its files, or files that contradict one another; it names the files, the
+/// \throws error with errc::missing_file for a path, or a file of an index, that does not exist;
+///         with errc::unsupported if something else is found, or another format than
+///         `options.from`; with errc::corrupt_file for bytes that contradict their format, an index
+///         that contradicts its files, or files that contradict each other; it names the files, the
 ///         tensor and both numbers
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  detail::safetensors_options const& options = {});
 
 namespace detail {
 
-/// The same in other files than the system's, and the files in which its shards are where it says.
+/// The same in other files than the system's, and the files that have its shards at these
+/// positions.
 RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
                                           std::filesystem::path const& path,
                                           safetensors_options const& options);

@@ -77,12 +77,12 @@ struct checkpoint_shard {
     bool operator==(checkpoint_shard const&) const = default;
 };
 
-/// The shape in which a shard is stored: that of its region, or one axis for a flat range.
+/// The shape in which a shard is stored: its region's, or one axis for a flat range.
 inline index_vector stored_shape(checkpoint_shard const& shard) {
     return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
 }
 
-/// Shards of one tensor: one alone, as most are, without memory of its own.
+/// Shards of one tensor: one alone, as for most tensors, without an allocation.
 using checkpoint_shards = boost::container::small_vector<checkpoint_shard, 1>;
 
 /// A tensor with all its shards, in the order of the files.
@@ -100,14 +100,14 @@ struct checkpoint_tensor {
     bool operator==(checkpoint_tensor const&) const = default;
 };
 
-/// A value of a checkpoint that is no tensor: a learning rate, or the state of a generator of
+/// A value of a checkpoint that is not a tensor: a learning rate, or the state of a generator of
 /// random numbers, as the writer's language keeps it.
 struct checkpoint_object {
     std::string key;
     holder_t file = 0;
     byte_run bytes;             ///< of the file
     bool is_none = false;       ///< as far as it is known
-    bool holds_tensors = false; ///< within it, where they have no keys and are not read
+    bool holds_tensors = false; ///< within it, without keys, so they are not read
     bool is_common = false;     ///< is a part of what ranks have in common, which is one file
     std::string opaque{};       ///< why it is never read nor written; empty if it is
 
@@ -132,8 +132,7 @@ struct checkpoint_metadata {
     std::filesystem::path path;
     std::vector<detail::checkpoint_file> files;
     std::vector<detail::checkpoint_tensor> tensors;
-    std::string
-        save{}; ///< the id of the save that the files belong to; empty where others wrote them
+    std::string save{}; ///< the id of the save that the files belong to; empty if others wrote them
     /// Texts of all files, without what describes shards: of one that they disagree on, the first.
     std::map<std::string, std::string> metadata;
     std::vector<std::string> warnings; ///< each begins with its file
@@ -149,11 +148,11 @@ struct checkpoint_metadata {
     /// From the configuration beside the files.
     detail::quantisation_facts quantised{};
     bool has_global_order = false; ///< as `layout::has_global_order`
-    std::string version{};         ///< of the format, as the files say; empty where they do not
-    holder_t writers{};            ///< ranks that wrote it, as far as files tell; 0: they do not
+    std::string version{};         ///< of the format, as the files say; empty if they do not
+    holder_t writers{};            ///< ranks that wrote it, as far as files say; 0: unknown
     /// Files that list the contents of the others, in formats of other libraries: their names.
     std::vector<std::string> indexes{};
-    /// What the files have beside tensors, in the order of the metadata. It is not read.
+    /// Other values in the files, in the order of the metadata. They are not read.
     std::vector<detail::checkpoint_object> objects{};
     /// Tensors that were not selected, if there are such values.
     std::set<std::string, std::less<>> not_selected{};
@@ -188,7 +187,7 @@ RESHARD_DECL void sort_by_key(std::vector<checkpoint_tensor>& tensors);
 
 } // namespace detail
 
-/// Who holds what, with the files as holders.
+/// The layout with the files as holders.
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint);
 
 } // namespace reshard

@@ -36,9 +36,9 @@ public:
     file_texts& operator=(file_texts const&) = delete;
     virtual ~file_texts() = default;
 
-    /// What stands in a file before, between and behind the elements.
+    /// The texts of a file before, between and after the elements.
     ///
-    /// \param written the file, which has all its elements, where it is one of the file system
+    /// \param written the file, which has all its elements, if it is in the file system
     virtual std::vector<placed_text> around(holder_t file,
                                             std::filesystem::path const& written) const = 0;
 
@@ -46,7 +46,7 @@ public:
     virtual std::vector<std::pair<std::string, std::string>> others() const { return {}; }
 };
 
-/// What opening the checkpoint will give, and what stands in its files before the data.
+/// The metadata of the opened checkpoint, and the texts in its files before the data.
 ///
 /// \invariant `headers` and `ranks` have an entry for each of `metadata.files`, whose paths are
 ///            names
@@ -55,7 +55,7 @@ struct checkpoint_plan {
     std::vector<std::string> headers; ///< the first bytes of each file; the data follows
     std::vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
     holder_t holders = 0;             ///< how many ranks the layout has; 0: there is none
-    std::string index;                ///< the text of `model.safetensors.index.json`, or nothing
+    std::string index;                ///< the text of `model.safetensors.index.json`, or empty
     /// One file that is checked by its own digests: it has no id of a save, which would want a
     /// record beside it.
     bool is_file = false;
@@ -63,7 +63,7 @@ struct checkpoint_plan {
     std::shared_ptr<file_texts const> texts{};
 };
 
-/// What is known of a checkpoint when its data is.
+/// The parts of a checkpoint that are known once its data is known.
 struct sealed_checkpoint {
     std::vector<std::string> headers;         ///< of each file, as long as the plan's
     std::string record;                       ///< the text of `reshard.json`; none for a file alone
@@ -76,8 +76,8 @@ struct sealed_checkpoint {
 /// digest of all that is written: a save of the same tensors in the same form is the same save.
 ///
 /// \param digests of each file
-/// \param salt    what else the id depends on, where digests do not tell saves apart
-/// \param facts   what else the record says; the id does not depend on it
+/// \param salt    further input of the id, if digests do not distinguish saves
+/// \param facts   further facts of the record; the id does not depend on these
 /// \param delta   without digests of headers, if the save is one
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     std::vector<chunk_digests> const& digests,
@@ -104,7 +104,7 @@ auto shards_by_file(Metadata& all) {
 using writer_choice = std::function<holder_t(std::string const& key, index_t bytes,
                                              std::vector<holder_t> const& ranks)>;
 
-/// What the files of a checkpoint may be told.
+/// Options of a checkpoint's files.
 struct file_choices {
     /// Of the chunks whose digests files have; 0: none have digests.
     std::uint64_t chunk_bytes = chunk_digests::usual_chunk_bytes;
@@ -117,14 +117,14 @@ struct file_choices {
     bool replicas = false;                  ///< each rank that holds a shard has it in its own file
     bool per_rank = false;                  ///< the same, in files that are named after their ranks
     fused_tensors fused = {};               ///< how tensors were made, for each file's metadata
-    std::vector<saved_object> objects = {}; ///< for formats that have a place for them
+    std::vector<saved_object> objects = {}; ///< for formats that can hold them
 };
 
-/// Sharded safetensors that hold the layout, each different shard once: of replicas, one of the
-/// ranks that hold them is chosen, so that each rank writes about as many bytes. There is a file
-/// for each rank that writes.
+/// Sharded safetensors that hold the layout, each different shard once: for replicas, one of their
+/// holders is chosen, so that all ranks write about the same number of bytes. There is a file for
+/// each rank that writes.
 ///
-/// A rank with several shards of one key has several files, since a key stands once in a file.
+/// A rank with several shards of one key has several files, since a key occurs once in a file.
 /// There is at least one file.
 ///
 /// \pre    the layout is checked (see `check` of descriptors)
@@ -136,7 +136,7 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
 inline constexpr index_t huggingface_file_bytes = 5'000'000'000;
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
-/// (but one tensor at least), with an index where there are several.
+/// (but one tensor at least), with an index if there are several.
 ///
 /// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
 ///         bits; errc::usage as `plan_sharded` for texts
@@ -144,7 +144,7 @@ RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors,
                                               index_t most_bytes = huggingface_file_bytes,
                                               file_choices const& choices = {});
 
-/// One file of whole tensors that stands for itself.
+/// One file of whole tensors, which is a checkpoint itself.
 ///
 /// \throws error as `plan_huggingface`
 RESHARD_DECL checkpoint_plan plan_file(catalog tensors, file_choices const& choices = {});

@@ -39,7 +39,7 @@ inline constexpr std::string_view header_digest_name = "RESHARD_HEADER";
 /// \par Source XXH3 of xxHash, 64 bits, without a seed: for faults, not for adversaries
 RESHARD_DECL std::uint64_t digest_of_bytes(std::span<std::byte const> bytes);
 
-/// The digest of bytes that come piece by piece: that of all of them behind one another.
+/// The digest of bytes that arrive piece by piece: the digest of their concatenation.
 class running_digest {
 public:
     RESHARD_DECL running_digest();
@@ -59,7 +59,7 @@ private:
 /// `00000000000000ff` for 255.
 RESHARD_DECL std::string hex_text(std::uint64_t digest);
 
-/// A digest of 128 bits of texts, one behind the other, as 32 hexadecimal digits.
+/// A digest of 128 bits of texts, one after the other, as 32 hexadecimal digits.
 RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> texts);
 
 /// The digests of the tensors of one file.
@@ -96,7 +96,7 @@ RESHARD_DECL std::string
 unknown_digests(std::span<std::uint64_t const> tensor_bytes,
                 std::uint64_t chunk_size = chunk_digests::usual_chunk_bytes);
 
-/// Digests of one tensor: of a small one, without memory of their own.
+/// Digests of one tensor: for a small one, without an allocation.
 using digest_list = short_list<std::uint64_t, 1>;
 
 /// Reads the digests of the tensors of a file from their text, one tensor after the other.
@@ -134,16 +134,16 @@ RESHARD_DECL chunk_digests parse_digests(std::string_view text,
                                          std::span<std::uint64_t const> tensor_bytes,
                                          std::string_view file);
 
-/// The digest that the header with this JSON should have under `header_digest_name`; nothing where
+/// The digest that the header with this JSON should have under `header_digest_name`; empty if
 /// it has no such place.
 RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json);
 
 /// Puts that digest into the header of a file, when all else of it is known.
 ///
-/// \pre `header` has such a place, and the digest there is still zeros
+/// \pre `header` has such a digest, which is still zeros
 RESHARD_DECL void set_own_digest(std::span<char> header);
 
-/// Puts a value into the metadata of a header, in the place of one of the same length.
+/// Puts a value into the metadata of a header, instead of one of the same length.
 ///
 /// \pre the metadata has the name, which needs no escapes
 RESHARD_DECL void set_metadata(std::span<char> header, std::string_view name,

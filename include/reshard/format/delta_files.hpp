@@ -30,7 +30,7 @@ namespace reshard::detail {
 /// its record alone.
 inline constexpr std::string_view delta_name = "RESHARD_DELTA";
 
-/// Where the data of such a file begins.
+/// The offset of the data in such a file.
 inline constexpr std::uint64_t delta_data_offset = 4096;
 
 /// The name of the file with the chunks that process `process` wrote.
@@ -41,8 +41,8 @@ RESHARD_DECL std::string delta_file_name(std::size_t process);
 /// \param save the id of its save
 RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_bytes);
 
-/// The files of a delta as a whole save would have them: each is put together, as it is read, from
-/// what the delta and its bases have. All else is as in the store below.
+/// The files of a delta as in a whole save: each is put together during the read, from the delta
+/// and its bases. Other files are as in the store below.
 class delta_files : public file_store {
 public:
     /// \pre `record.delta`
@@ -54,8 +54,8 @@ public:
     list(std::filesystem::path const& directory) const override;
 
     /// \pre    the file does not outlive this
-    /// \throws error with errc::missing_file or errc::corrupt_file, naming the save and the file of
-    ///         it that is missing, or is not that of the save
+    /// \throws error with errc::missing_file or errc::corrupt_file, naming the save, and its file
+    ///         that is missing or belongs to another save
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
     /// A file of the delta or of one of its bases, by its number in `delta_run::source`.
@@ -82,7 +82,7 @@ private:
 };
 
 /// The path by which a store has a file that is seen from a directory by steps back (`..`): as the
-/// file system follows them, or, where nothing is there, without them.
+/// file system follows them, or, if nothing exists there, without them.
 RESHARD_DECL std::filesystem::path path_in(file_store const& files,
                                            std::filesystem::path const& directory,
                                            std::filesystem::path const& path);

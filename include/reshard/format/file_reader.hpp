@@ -20,8 +20,8 @@ namespace reshard::detail {
 
 /// Reads on from the beginning of a range, in steps.
 ///
-/// \throws error with errc::corrupt_file, in all its functions, where the range ends before; it
-///         names the file and the position
+/// \throws error with errc::corrupt_file, in all its functions, if the range ends before; it names
+///         the file and the position
 class file_reader {
 public:
     file_reader(file_store::file const& file, std::string_view name, byte_run where)
@@ -49,7 +49,7 @@ public:
         return result;
     }
 
-    /// Appends the next bytes; memory is taken with what is there.
+    /// Appends the next bytes; memory is taken as bytes are read.
     void append(std::string& text, std::uint64_t bytes) {
         check_there(bytes);
         while (bytes > 0) {
@@ -76,7 +76,7 @@ public:
         return text;
     }
 
-    /// Where the next bytes are, which are not read.
+    /// Skips the next bytes, and returns their position.
     byte_run skip(std::uint64_t bytes) {
         check_there(bytes);
         std::uint64_t const begin = position();
@@ -111,7 +111,7 @@ private:
     file_store::file const& file_;
     std::string_view name_;
     byte_run where_;
-    std::uint64_t next_; ///< position behind the window
+    std::uint64_t next_; ///< position after the window
     std::string window_;
     std::size_t used_ = 0; ///< bytes of the window
 };

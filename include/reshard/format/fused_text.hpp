@@ -24,13 +24,13 @@ inline constexpr std::string_view fused_name = "RESHARD_FUSED";
 /// a dict of `(axis, blocks, macro)` by key. Those libraries pass over it.
 inline constexpr std::string_view fused_member = "reshard_fused";
 
-/// A JSON list in which tensors that are alike stand together, by key:
-/// `[{"axis":0,"blocks":3,"macro":"fused_ffn, axis=0","keys":["w"]}]`.
+/// A JSON list in which equal facts are grouped, by key: `[{"axis":0,"blocks":3,"macro":"fused_ffn,
+/// axis=0","keys":["w"]}]`.
 RESHARD_DECL std::string fused_text(fused_tensors const& all);
 
 /// The tensors of such a text.
 ///
-/// \throws error with errc::corrupt_file that names `file` and the place
+/// \throws error with errc::corrupt_file that names `file` and the position
 RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file);
 
 /// Adds that member to the object that is being written, if there are such tensors.

@@ -17,15 +17,15 @@
 #include <vector>
 
 /// \file
-/// A model in several safetensors files: `model.safetensors.index.json`, and which tensor goes
-/// where.
+/// A model in several safetensors files: `model.safetensors.index.json`, and the file of each
+/// tensor.
 
 namespace reshard::detail {
 
 /// The key in `__metadata__` under which each file says which of how many it is.
 ///
-/// \par Source ours; torch DCP writes nothing of the kind, and a lost file whose tensors stand in
-///             no other file goes unnoticed there
+/// \par Source ours; torch DCP writes nothing of the kind, and a lost file whose tensors are in no
+///             other file goes unnoticed there
 inline constexpr std::string_view file_number_name = "RESHARD_FILES";
 
 /// `3 of 6` for the third file (2).
@@ -81,7 +81,7 @@ inline std::string_view ending_in_index(std::string_view name) {
 /// The index of a Hugging Face directory.
 struct hf_index {
     std::map<std::string, std::string> weight_map; ///< file of each tensor
-    std::optional<index_t> total_bytes;            ///< of all tensors, where the index says so
+    std::optional<index_t> total_bytes;            ///< of all tensors, if the index has it
     /// Whether the tensors, optimizer state, are of a training with master weights.
     std::optional<bool> has_masters = {};
 
@@ -93,12 +93,12 @@ class file_counter {
 public:
     /// Takes note of one file; one without the key, which others wrote, does not count.
     ///
-    /// \throws error with errc::corrupt_file for a text that is no such number, or where two files
-    ///         contradict one another; it names `file`
+    /// \throws error with errc::corrupt_file for a text that is not such a number, or if two files
+    ///         contradict each other; it names `file`
     RESHARD_DECL void add(std::map<std::string, std::string> const& metadata,
                           std::string const& file);
 
-    /// \throws error with errc::missing_file where a file is not there; it names `directory`
+    /// \throws error with errc::missing_file if a file does not exist; it names `directory`
     RESHARD_DECL void check_complete(std::string const& directory) const;
 
 private:
@@ -114,10 +114,10 @@ private:
     std::string first_file_;
 };
 
-/// \param  may_list_nothing it is of the optimizer state of a Unified Checkpoint, which
-///         lists nothing if each rank has a file of its own
-/// \throws error with errc::corrupt_file that names `file` and the place in it; errc::unsupported
-///         for quantised optimizer state
+/// \param  may_list_nothing it belongs to the optimizer state of a Unified Checkpoint, which lists
+///                          nothing if each rank has a separate file
+/// \throws error with errc::corrupt_file that names `file` and the position in it;
+///         errc::unsupported for quantised optimizer state
 /// \par Source Hugging Face transformers; `metadata` may be absent or hold other things, as there,
 ///             and a `total_size` that is not a whole number counts as none. The Unified Checkpoint
 ///             of PaddleNLP: `master_weights` beside `weight_map`
@@ -165,8 +165,8 @@ inline std::string five_digits(std::size_t number) {
     return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
 }
 
-/// `model-00001-of-00003.safetensors` for the first (0) of three; `model.safetensors` where it is
-/// alone.
+/// `model-00001-of-00003.safetensors` for the first (0) of three; `model.safetensors` for a single
+/// file.
 inline std::string hf_file_name(std::size_t number, std::size_t count) {
     if (count == 1)
         return std::string(hf_single_name);
@@ -175,7 +175,7 @@ inline std::string hf_file_name(std::size_t number, std::size_t count) {
 
 /// Which tensors go into each file, in the given order.
 ///
-/// A tensor of more than `most_bytes` has a file of its own. There is at least one file.
+/// A tensor of more than `most_bytes` has a separate file. There is at least one file.
 ///
 /// \par Units  bytes
 /// \par Source Hugging Face transformers, `max_shard_size`, 5 GB by default

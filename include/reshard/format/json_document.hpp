@@ -22,7 +22,7 @@
 #include <vector>
 
 /// \file
-/// A whole JSON document in which no key stands twice.
+/// A whole JSON document without duplicate keys.
 
 namespace reshard::detail {
 
@@ -46,7 +46,7 @@ public:
     bool is_string() const { return value_->is_string(); }
     bool is_true() const { return value_->is_bool() && value_->get_bool(); }
 
-    /// The member of that name, or nothing.
+    /// The member of that name, or std::nullopt.
     std::optional<json_cursor> find(std::string_view key) const;
 
     json_cursor at(std::string_view key) const;
@@ -78,7 +78,7 @@ public:
     /// A list of such numbers, one an axis.
     index_vector extents() const;
 
-    /// What stands here, for messages.
+    /// The kind of value here, for messages.
     std::string kind() const;
 
 private:

@@ -16,12 +16,12 @@
 #include <string_view>
 
 /// \file
-/// JSON as a sequence of events: what a document cannot show, such as keys that stand twice, is
-/// seen here.
+/// JSON as a sequence of events: these show facts that a document loses, such as keys that occur
+/// twice.
 
 namespace reshard::detail {
 
-/// What a number is.
+/// The kind of a number.
 enum class json_number {
     integer,  ///< without fraction and exponent, and within 64 bits
     real,     ///< any other
@@ -45,7 +45,7 @@ concept json_handler = requires(T& handler, std::string_view text, json_number k
     { handler.refusal() } -> std::convertible_to<std::string>;
 };
 
-/// Where a JSON text stops being acceptable, and why.
+/// The position at which a JSON text becomes invalid, and the reason.
 struct json_fault {
     std::size_t position = 0; ///< bytes from the beginning of the text
     std::string text;
@@ -112,7 +112,7 @@ private:
         return true;
     }
 
-    /// The whole text; nothing is copied where it came in one piece.
+    /// The whole text; nothing is copied if it came in one piece.
     std::string_view joined(text_view text) {
         if (taken || kept.empty())
             return {text.data(), text.size()};
@@ -128,12 +128,12 @@ private:
     }
 };
 
-/// The place of the last character before `position` that is no white space, or `npos`.
+/// The position of the last character before `position` that is not white space, or `npos`.
 inline std::size_t before_space(std::string_view text, std::size_t position) {
     return text.substr(0, position).find_last_not_of(" \t\r\n");
 }
 
-/// What is wrong where a text is no JSON: what people write by hand most often, by name.
+/// The fault in a text that is not JSON: the most frequent mistakes by name.
 inline json_fault syntax_fault(std::string_view text, std::size_t position) {
     position = std::min(text.find_first_not_of(" \t\r\n", position), text.size());
     std::size_t const last = before_space(text, position);
@@ -170,9 +170,9 @@ inline std::string sentence(boost::system::error_code ec) {
     return "JSON " + ec.message();
 }
 
-/// Sends the events of `text` to `handler`; returns what is wrong with the text, or nothing.
+/// Sends the events of `text` to `handler`; returns the fault of the text, or std::nullopt.
 ///
-/// \par Units  `max_depth` in arrays and objects within one another
+/// \par Units  `max_depth` in arrays and objects within each other
 /// \par Source RFC 8259, without any extension: no comment, no trailing comma, no lone surrogate,
 ///             UTF-8 only
 template <json_handler Handler>

@@ -29,7 +29,7 @@ namespace reshard::detail {
 /// One tensor of a layout file.
 struct layout_row {
     std::string key;
-    std::optional<data_type> dtype; ///< nothing: whatever the program yields
+    std::optional<data_type> dtype; ///< std::nullopt: the program's
     index_vector shape;             ///< global
     shard_table shards;
 
@@ -43,12 +43,12 @@ struct layout_table {
     std::string file;
     holder_t ranks = 0;
     std::vector<layout_row> rows;
-    std::vector<std::string> notes; ///< what a person should know; each begins with the file
+    std::vector<std::string> notes; ///< notes for users; each begins with the file
 
     bool operator==(layout_table const&) const = default;
 };
 
-/// A layout whose data types are known, and what a person should know of it.
+/// A layout whose data types are known, and notes for users.
 struct completed_layout {
     layout target;
     std::vector<std::string> notes;
@@ -63,7 +63,7 @@ inline std::string quoted(layout_table const& table, layout_row const& row) {
 
 /// The layout of a source: each data type must be given.
 ///
-/// \throws error with errc::bad_layout that names file and key where one is not
+/// \throws error with errc::bad_layout that names file and key if one is not
 RESHARD_DECL layout source_layout(layout_table const& table);
 
 /// The layout of a target, with the data types that the program yields.
@@ -88,7 +88,7 @@ auto checked_at(json_cursor const& place, auto make) {
     }
 }
 
-/// \throws error with errc::limit_exceeded where `place` asks for more than `most_ranks_named`
+/// \throws error with errc::limit_exceeded if `place` asks for more than `most_ranks_named`
 RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
 
 /// How the keys of a pattern are cut.
@@ -100,7 +100,7 @@ struct layout_rule {
     index_vector fused{};
 };
 
-/// Which keys stand on one coordinate of a mesh axis only.
+/// Which keys are on only one coordinate of a mesh axis.
 ///
 /// A key `<layer_prefix><number><layer_suffix>...` belongs to that layer; stage i has the next
 /// `counts[i]` layers.
@@ -135,7 +135,7 @@ struct layout_rules {
 /// The rules of a layout file; `apply` gives the layout of a catalog.
 ///
 /// \throws error with errc::bad_layout, or errc::limit_exceeded for a mesh of more than 2^22 ranks,
-///         that names the file and the place in it
+///         that names the file and the position in it
 RESHARD_DECL layout_rules layout_rules_from(json_cursor const& root, std::string_view file);
 
 } // namespace reshard::detail
@@ -146,28 +146,28 @@ namespace reshard {
 ///
 /// The first rule that matches a key counts. A key without one is replicated, on its stage or over
 /// the mesh, and noted; so is a rule, a pattern of stages, or a layer of a stage without a key. A
-/// key of several stages stands on each of them.
+/// key of several stages is on each of them.
 ///
-/// \throws error with errc::bad_layout that names file, key, axis and both numbers where a rule
-///         does not fit a tensor
+/// \throws error with errc::bad_layout that names file, key, axis and both numbers if a rule does
+///         not fit a tensor
 RESHARD_DECL detail::layout_table apply(detail::layout_rules const& rules, catalog const& tensors);
 
 } // namespace reshard
 
 namespace reshard::detail {
 
-/// The number of ranks: what the file says, or one more than the largest.
+/// The number of ranks: the file's, or the largest rank plus one.
 RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows);
 
 /// The text of a layout file in the explicit form, a line a shard.
 ///
-/// \post `parse_layout_file` gives the same table, but for file and notes
+/// \post `parse_layout_file` gives the same table, except for file and notes
 RESHARD_DECL std::string to_json(layout_table const& table);
 
-/// A layout file: the shards themselves, or rules that need to be told shapes.
+/// A layout file: the shards themselves, or rules that need shapes.
 using layout_file = std::variant<layout_table, layout_rules>;
 
-/// True where `table_of` needs a catalog with the shapes of all keys.
+/// True if `table_of` needs a catalog with the shapes of all keys.
 RESHARD_DECL bool needs_shapes(layout_file const& file);
 
 /// Which files ranks wrote, each with its part of the tensors, and how these are cut.
@@ -180,18 +180,18 @@ struct rank_files {
 ///         of ranks are not read with
 RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path);
 
-/// \throws error with errc::syntax for what is not JSON: `file:line:column: ...`; with
-///         errc::bad_layout for what is not a layout, and errc::limit_exceeded for more than 2^22
-///         ranks: the file, the place in it, key, axis and both numbers
+/// \throws error with errc::syntax if it is not JSON: `file:line:column: ...`; with
+///         errc::bad_layout if it is not a layout, and errc::limit_exceeded for more than 2^22
+///         ranks: the file, the position in it, key, axis and both numbers
 RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_view file);
 
-/// \throws error with errc::missing_file, errc::corrupt_file for what is not a file, or errc::io;
-///         see also `parse_layout_file`
+/// \throws error with errc::missing_file, errc::corrupt_file if it is not a file, or errc::io; see
+///         also `parse_layout_file`
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path);
 
 /// The shards of a layout file. An explicit one has its own shapes, and takes nothing of `shapes`.
 ///
-/// \throws error with errc::bad_layout where a rule does not fit a tensor
+/// \throws error with errc::bad_layout if a rule does not fit a tensor
 RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shapes);
 
 } // namespace reshard::detail

@@ -15,14 +15,14 @@
 
 namespace reshard {
 
-/// The network that a file describes; what it leaves out is as by default.
+/// The network that a file describes; omitted fields have their defaults.
 ///
-/// `measured`, in which `reshard measure-network --json` says what of it was measured, may stand
-/// there and is not read.
+/// The file may have `measured`, the measurements of `reshard measure-network --json`; it is not
+/// read.
 ///
-/// \throws error with errc::missing_file, errc::corrupt_file for what is not a file, or errc::io;
-///         with errc::syntax for what is not JSON: `file:line:column: ...`; with errc::bad_layout
-///         for what is no network: the file, the field in it, its number and what it may be
+/// \throws error with errc::missing_file, errc::corrupt_file if it is not a file, or errc::io; with
+///         errc::syntax if it is not JSON: `file:line:column: ...`; with errc::bad_layout if it is
+///         not a network: the file, the field in it, its number and the allowed range
 RESHARD_DECL network read_network(std::filesystem::path const& path);
 
 namespace detail {
@@ -32,7 +32,7 @@ RESHARD_DECL network parse_network(std::string_view text, std::string_view file)
 
 /// The text of a file, a line a field.
 ///
-/// \post `parse_network` gives the same network, but for the last bit of a number, in which the
+/// \post `parse_network` gives the same network, except for the last bit of a number, in which the
 ///       parser of Boost.JSON errs
 RESHARD_DECL std::string to_json(network const& one);
 

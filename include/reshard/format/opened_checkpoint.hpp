@@ -29,25 +29,25 @@
 
 namespace reshard::detail {
 
-/// Keys of values that are no tensors.
+/// Keys of values that are not tensors.
 using key_set = std::set<std::string, std::less<>>;
 
 /// Reads such values.
 using object_reader = std::function<std::vector<saved_object>(key_set const& keys)>;
 
-/// What a checkpoint says of itself, and the files in which its shards are where it says.
+/// The metadata of a checkpoint, and the files that have its shards at these positions.
 struct opened_checkpoint {
     checkpoint_metadata metadata;
     std::shared_ptr<file_store const> files;
-    /// Empty where values that are no tensors cannot be carried to other formats.
+    /// Empty if values that are not tensors cannot be carried to other formats.
     object_reader read_objects{};
     /// Why tensors are not whole, by key: some of their shards are in missing files.
     std::map<std::string, std::string> incomplete{};
 };
 
-/// Leaves out what is not selected: tensors and other values. What ranks have in common is one file
-/// in the format of Megatron-Core, and stays whole there as long as one of its values is selected;
-/// a warning says so.
+/// Removes tensors and other values that are not selected. The common state of ranks is one file in
+/// the format of Megatron-Core, and stays whole there as long as one of its values is selected; a
+/// warning says so.
 ///
 /// \throws error with errc::unknown_key for a pattern that matches nothing, and if no tensor is
 ///         left but `options` do not take values alone
@@ -76,7 +76,7 @@ public:
 
     file_store const& files() const { return *files_; }
 
-    /// Files are archives of which members are deflated: tensors may be behind their ends, as
+    /// Files are archives of which members are deflated: tensors may be after their ends, as
     /// `files_with_inflated` show them.
     RESHARD_DECL void show_inflated();
 
@@ -89,13 +89,13 @@ public:
 
     /// Adds a tensor of the last file.
     ///
-    /// \throws error with errc::corrupt_file for a key that stands twice; it names the file
+    /// \throws error with errc::corrupt_file for a key that occurs twice; it names the file
     RESHARD_DECL void add(std::string key, file_tensor const& tensor);
 
-    /// Adds a tensor of the last file whose elements, in row-major order, are those of `parts`.
+    /// Adds a tensor of the last file whose elements, in row-major order, are in `parts`.
     ///
-    /// \pre each of the parts has one axis, and the first one's data type, and all of them as many
-    ///      elements as the shape
+    /// \pre each of the parts has one axis, and the first one's data type, and all of them together
+    ///      the elements of the shape
     RESHARD_DECL void add(std::string key, index_vector const& shape,
                           std::span<file_tensor const> parts);
 
@@ -132,13 +132,13 @@ public:
     /// Adds another name of a tensor.
     RESHARD_DECL void add_alias(std::string alias, std::string const& key);
 
-    /// Adds a value of the last file that is no tensor.
+    /// Adds a value of the last file that is not a tensor.
     RESHARD_DECL void add_object(std::string key, bool is_none = false, bool holds_tensors = false);
 
     /// Adds a value of the last file that is never read nor written, and why.
     RESHARD_DECL void add_opaque(std::string key, std::string reason, bool holds_tensors = false);
 
-    /// Adds to what was noticed; a text begins with its file.
+    /// Adds a warning; its text begins with its file.
     void warn(std::string text) { result_.warnings.push_back(std::move(text)); }
 
     RESHARD_DECL opened_checkpoint take();

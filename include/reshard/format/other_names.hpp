@@ -17,22 +17,21 @@
 
 namespace reshard::detail {
 
-/// True for a name under which a file's metadata says what is not for users: which shards it has,
-/// of which save, with which digests.
+/// True for a name of a file's metadata that is not for users: its shards, its save, its digests.
 RESHARD_DECL bool is_own_name(std::string_view name);
 
-/// True for a name that the metadata of a file has for something else, so that it is no alias.
+/// True for a name that has another meaning in the metadata of a file, so that it is not an alias.
 RESHARD_DECL bool is_metadata_name(std::string_view name);
 
-/// True for a name under which metadata have what is for users, whatever the files are.
+/// True for a name of metadata for users, in any file.
 RESHARD_DECL bool is_text_name(std::string_view name);
 
-/// False for a name that is no alias of a key, whatever metadata say: a number is an alias of
-/// numbers only, so that `{"epoch": "1"}` does not speak of a tensor `1`.
+/// False for a name that cannot be an alias of a key: a number is an alias of numbers only, so that
+/// `{"epoch": "1"}` does not refer to a tensor `1`.
 RESHARD_DECL bool may_be_alias(std::string_view name, std::string_view key);
 
-/// Adds the aliases that a file's metadata names: `{alias: key}`, where the key is a tensor of the
-/// file, and the alias none. One that another file gives to another key is that of neither.
+/// Adds the aliases that a file's metadata names: `{alias: key}`, if the key is a tensor of the
+/// file, and the alias is not. An alias that another file gives to another key counts for neither.
 ///
 /// \par Source `save_model` of the safetensors package, which keeps the name that it removes with
 ///             the one that it writes
@@ -47,13 +46,13 @@ RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
                               std::map<std::string, std::string> const& aliases,
                               std::vector<std::string> const& keys);
 
-/// Adds the texts of one more file's metadata, but for those that are ours. One that files disagree
+/// Adds the texts of one more file's metadata, except those that are ours. One that files disagree
 /// on keeps the first value, and is noted.
 RESHARD_DECL void add_texts(checkpoint_metadata& opened,
                             std::map<std::string, std::string> const& of_file);
 
 /// Adds each alias as a tensor with the shards of its key. One that is a tensor itself, or whose
-/// key is none, is left out.
+/// key is not, is omitted.
 RESHARD_DECL void add_aliases(checkpoint_metadata& opened,
                               std::map<std::string, std::string> const& aliases);
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/format/checkpoint_plan.hpp>
 
 #ifndef RESHARD_FORMAT_PLANNED_FILES_HPP
@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// What files have beside elements where all of it is known when they are planned.
+/// The texts of files beside elements, if all of them are known when the files are planned.
 class known_texts : public file_texts {
 public:
     explicit known_texts(std::vector<std::vector<placed_text>> around,
@@ -49,7 +49,7 @@ public:
     /// \pre `target` lives as long
     RESHARD_DECL planned_files(std::string_view format, layout const& target);
 
-    /// The next shards are in that file, which holds what a rank has.
+    /// The next shards are in that file, which holds a rank's shards.
     RESHARD_DECL void begin_file(std::string const& name, holder_t rank);
 
     /// A shard of the last file, whose elements are at `where`.
@@ -58,7 +58,7 @@ public:
     /// All that the last file has: it is a safetensors file of these shards.
     ///
     /// \param  names of the shards in the file; by default, their keys
-    /// \return what stands before the elements
+    /// \return the texts before the elements
     RESHARD_DECL std::vector<placed_text>
     add_safetensors(std::vector<file_shard> const& shards,
                     std::map<std::string, std::string> const& metadata = {},
@@ -67,7 +67,7 @@ public:
     /// How many bytes the last file has.
     RESHARD_DECL void end_file(std::uint64_t bytes);
 
-    /// What was put together so far.
+    /// The metadata so far.
     checkpoint_metadata const& metadata() const { return plan_.metadata; }
 
     RESHARD_DECL checkpoint_plan take(std::shared_ptr<file_texts const> texts);
@@ -99,12 +99,12 @@ RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
 RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
                                                       file_choices const& choices);
 
-/// The shards of a rank for several files: a key stands once in each.
+/// The shards of a rank for several files: a key occurs once in each.
 ///
 /// \pre sorted by key
 RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_shard> shards);
 
-/// The shape in which a shard stands in its file.
+/// The shape of a shard in its file.
 inline index_vector stored_shape(file_shard const& shard) {
     return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
 }

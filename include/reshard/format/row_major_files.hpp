@@ -18,8 +18,8 @@
 #include <vector>
 
 /// \file
-/// Files in which shards stand among other things, and in any order of their elements, shown as
-/// files that have these shards alone, row-major and one after the other.
+/// Files with shards among other data, and in any order of elements, shown as files with these
+/// shards alone, row-major and one after the other.
 
 namespace reshard::detail {
 
@@ -49,7 +49,7 @@ struct shown_shard {
     packed_vector shape;
 };
 
-/// Says where the elements of a shard really are, when they are needed.
+/// Finds the real positions of a shard's elements, when they are needed.
 ///
 /// \param file   the real file
 /// \param shard  as it is shown
@@ -59,16 +59,16 @@ using shard_finder = std::function<strided_bytes(file_store::file const& file,
 
 /// A file that is shown.
 struct shown_file {
-    std::vector<shown_shard> shards; ///< each begins where the one before it ends
+    std::vector<shown_shard> shards; ///< each begins at the end of the one before
     std::uint64_t bytes = 0;         ///< of all of them
     shard_finder find;
-    std::shared_ptr<file_store const> below{}; ///< has the file; nothing: that of all has it
+    std::shared_ptr<file_store const> below{}; ///< has the file; null: the common store has it
 };
 
-/// Some files of a store, shown with their shards alone; others are as they are there.
+/// Some files of a store, shown with their shards alone; others are unchanged.
 ///
-/// Row-major shards are read where they are. Of others some rows at a time are gathered, with at
-/// most `gathered_bytes` beside them.
+/// Row-major shards are read in place. Other shards are gathered some rows at a time, with at most
+/// `gathered_bytes` of extra memory.
 class row_major_files : public file_store {
 public:
     static constexpr std::uint64_t gathered_bytes = 8 << 20;
@@ -95,11 +95,11 @@ public:
     /// The store that has the real files, below all that show some.
     RESHARD_DECL std::shared_ptr<file_store const> const& lowest() const;
 
-    /// Where the bytes of a shard are in the real file, one behind the other; nothing where its
-    /// elements are in another order.
+    /// The bytes of a shard in the real file, if they are contiguous; std::nullopt if its elements
+    /// are in another order.
     ///
-    /// \param begin where the shard begins in the file as it is shown
-    /// \throws error as `shard_finder`, and with errc::corrupt_file where the real file ends before
+    /// \param begin the beginning of the shard in the shown file
+    /// \throws error as `shard_finder`, and with errc::corrupt_file if the real file ends before
     RESHARD_DECL std::optional<byte_run> real_bytes(std::filesystem::path const& path,
                                                     std::uint64_t begin) const;
 

@@ -37,15 +37,15 @@ enum class safetensors_fault {
     invalid_header_length,          ///< the header is longer than the file
     invalid_header,                 ///< the header is not UTF-8
     invalid_header_deserialization, ///< the header is not JSON, or not the JSON of a header
-    invalid_offset,                 ///< a tensor does not begin where the one before it ends
+    invalid_offset,                 ///< a tensor does not begin at the end of the previous one
     validation_overflow,            ///< a tensor's bits do not fit 64 bits
     misaligned_slice,               ///< a tensor's bits do not fill bytes
     tensor_invalid_info,            ///< shape and data type ask for other than the bytes there are
-    metadata_incomplete_buffer,     ///< the tensors do not end where the file ends
+    metadata_incomplete_buffer,     ///< the tensors do not end at the end of the file
     not_strict,                     ///< against the text of the format, though readers accept it
 };
 
-/// The name that stands in brackets at the end of each message: `InvalidOffset`.
+/// The name in brackets at the end of each message: `InvalidOffset`.
 constexpr std::string_view name(safetensors_fault fault) {
     constexpr std::string_view names[] = {
         "HeaderTooSmall",
@@ -65,22 +65,22 @@ constexpr std::string_view name(safetensors_fault fault) {
 
 } // namespace detail
 
-/// Throws what is wrong with a safetensors file: `file: text [Name]`.
+/// Throws an error about a safetensors file: `file: text [Name]`.
 [[noreturn]] RESHARD_DECL void fail(detail::safetensors_fault fault, std::string_view file,
                                     std::string const& text);
 
 namespace detail {
 
-/// The verdict that a message of `fail` above ends with, or nothing for any other message.
+/// The verdict that a message of `fail` above ends with, or std::nullopt for any other message.
 RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
 
-/// Extents of a tensor as a header has them: of a matrix, without memory of their own.
+/// Extents of a tensor as a header has them: for a matrix, without an allocation.
 using header_shape = short_list<std::uint64_t, 2>;
 
 /// One tensor of a safetensors file, as its header has it.
 ///
-/// \par Shape unlimited, and extents may exceed `index_t`, since a header may say so where an
-///            extent is 0
+/// \par Shape unlimited, and extents may exceed `index_t`, since a header may have these beside an
+///            extent of 0
 /// \par Units `begin` and `end` in bytes from the beginning of the data
 struct safetensors_entry {
     std::string name;
@@ -95,29 +95,29 @@ struct safetensors_entry {
 /// The header of a safetensors file.
 struct safetensors_header {
     std::vector<safetensors_entry> tensors;      ///< in the order of their data
-    std::map<std::string, std::string> metadata; ///< what stands under `__metadata__`
-    std::uint64_t data_offset = 0;               ///< where the data begins, in bytes of the file
-    std::vector<std::string> warnings;           ///< what the format's text does not allow
-    std::uint64_t json_digest = 0;               ///< of the bytes of the JSON
+    std::map<std::string, std::string> metadata; ///< the value of `__metadata__`
+    std::uint64_t data_offset = 0;     ///< the beginning of the data in the file, in bytes
+    std::vector<std::string> warnings; ///< about content that the format forbids
+    std::uint64_t json_digest = 0;     ///< of the bytes of the JSON
 };
 
 /// How much a reader lets pass.
 enum class safetensors_mode {
     strict,     ///< the text of the format
-    compatible, ///< what the reference reader accepts; what the text forbids is a warning
+    compatible, ///< as the reference reader; forbidden content is a warning
 };
 
 /// How a header is read.
 struct safetensors_options {
     safetensors_mode mode = safetensors_mode::strict;
     std::uint64_t max_header_bytes = 100'000'000;
-    std::size_t max_depth = 127; ///< of arrays and objects within one another
+    std::size_t max_depth = 127; ///< of arrays and objects within each other
     /// The format of the checkpoint, `torch_save` for one; empty: it is found by looking.
     std::string from = {};
-    /// Patterns of keys (`key_pattern`) of which one matches what is opened, tensor or value; none:
-    /// everything is. What is left out is as if it were not there (but see `select_keys`).
+    /// Patterns of keys (`key_pattern`) for the tensors and values to open; empty: all. Others are
+    /// treated as absent (but see `select_keys`).
     std::vector<std::string> only = {};
-    std::vector<std::string> without = {}; ///< patterns of keys that are left out of that
+    std::vector<std::string> without = {}; ///< patterns of keys to exclude from these
     /// The path of a file that says which files of a directory ranks wrote, and how their tensors
     /// are cut (`read_rank_files`); empty: files say it themselves.
     std::string source_layout = {};
@@ -139,16 +139,16 @@ RESHARD_DECL std::string to_string(std::span<std::uint64_t const> extents);
 
 namespace detail {
 
-/// `a * b`, or nothing where it does not fit 64 bits.
+/// `a * b`, or empty if it does not fit 64 bits.
 constexpr std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b) {
     if (a != 0 && b > std::numeric_limits<std::uint64_t>::max() / a)
         return std::nullopt;
     return a * b;
 }
 
-/// The bits of a tensor, or nothing where some product from the left does not fit 64 bits.
+/// The bits of a tensor, or empty if some product from the left does not fit 64 bits.
 ///
-/// A zero helps only the extents behind it: [0, 2^64 - 1, 2] has none, [2^64 - 1, 2, 0] too many.
+/// A zero helps only the extents after it: [0, 2^64 - 1, 2] has none, [2^64 - 1, 2, 0] too many.
 constexpr std::optional<std::uint64_t> bit_count(header_shape const& shape, data_type dtype) {
     std::optional<std::uint64_t> product = 1;
     for (std::uint64_t const extent : shape)
@@ -189,7 +189,7 @@ struct safetensors_tensor {
 struct safetensors_layout {
     std::string header;                     ///< the first bytes of the file, the length included
     std::vector<safetensors_entry> tensors; ///< in the order of their data
-    std::vector<std::size_t> order;         ///< for each of `tensors`, its number in what was given
+    std::vector<std::size_t> order;         ///< for each of `tensors`, its index in the argument
     std::uint64_t data_bytes = 0;
 
     std::uint64_t file_bytes() const { return header.size() + data_bytes; }
@@ -207,10 +207,10 @@ RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metad
 
 /// The file that holds `tensors`, each row-major, one after the other without a gap.
 ///
-/// \param      alignment the data begins at a multiple of so many bytes, of 8 at least
+/// \param      alignment the data begins at a multiple of `alignment` bytes, of 8 at least
 /// \post       `parse_safetensors_header` accepts it in strict mode
 /// \throws     error with errc::unsupported for a name or a size that the format does not have,
-///             with errc::bad_layout for a name that stands twice, with errc::limit_exceeded for a
+///             with errc::bad_layout for a name that occurs twice, with errc::limit_exceeded for a
 ///             header of more than 100 MB; it names `file`
 /// \par Source the order and the form of the reference writer, and its padding, which is to a
 ///             multiple of 8 bytes; there metadata has no order, here it is sorted
@@ -246,13 +246,13 @@ RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte con
                                                          std::string_view file,
                                                          safetensors_options const& options = {});
 
-/// The header of a file of the system; nothing behind it is read.
+/// The header of a file of the system; nothing after it is read.
 ///
 /// \throws error with errc::missing_file or errc::io; see also `parse_safetensors_json`
 RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,
                                                         safetensors_options const& options = {});
 
-/// The header of a file that was opened, `name` for messages; nothing behind it is read.
+/// The header of a file that was opened, `name` for messages; nothing after it is read.
 ///
 /// \throws error with errc::io; see also `parse_safetensors_json`
 RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::string_view name,

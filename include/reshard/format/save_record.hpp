@@ -17,7 +17,7 @@
 #include <vector>
 
 /// \file
-/// The record of a save, `reshard.json`: it is written last, so where it is the save is complete.
+/// The record of a save, `reshard.json`: it is written last, so a save with a record is complete.
 
 namespace reshard::detail {
 
@@ -26,7 +26,7 @@ inline constexpr std::string_view save_record_name = "reshard.json";
 /// The newest version of a record, and the only one so far.
 inline constexpr index_t save_record_version = 1;
 
-/// What stands between the last digest of a record and what it is of.
+/// The text between a record's content and its digest.
 inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";
 inline constexpr std::string_view record_end = "\"\n}\n";
 
@@ -38,30 +38,30 @@ struct recorded_file {
     std::string name; ///< beside the record
     std::uint64_t bytes = 0;
     std::uint64_t header_digest = 0; ///< of all bytes before the data
-    holder_t rank = 0;               ///< whose shards it has, where a layout was saved
+    holder_t rank = 0;               ///< whose shards it has, if a layout was saved
 
     bool operator==(recorded_file const&) const = default;
 };
 
 /// A file of another save that a delta refers to.
 struct base_file {
-    std::string directory; ///< of the other save, seen from that of the delta, or absolute
+    std::string directory; ///< of the other save, relative to the delta's, or absolute
     std::string save;      ///< its id
     recorded_file file;
 
     bool operator==(base_file const&) const = default;
 };
 
-/// Bytes of a file that stand elsewhere: those from the end of the run before it to `end`.
+/// Bytes of a file that are stored elsewhere: from the end of the previous run to `end`.
 struct delta_run {
     std::uint64_t end = 0;
-    std::uint32_t source = 0;   ///< among the files of a delta and, behind them, those of its bases
+    std::uint32_t source = 0;   ///< among the files of a delta and, after them, its bases'
     std::uint64_t position = 0; ///< there
 
     bool operator==(delta_run const&) const = default;
 };
 
-/// Where the bytes of a save are of which some are in earlier ones.
+/// The locations of a save's bytes, some of which are in earlier saves.
 struct record_delta {
     std::vector<recorded_file> files;         ///< that the save wrote: what changed
     std::vector<base_file> bases;             ///< that have the rest
@@ -70,10 +70,10 @@ struct record_delta {
     bool operator==(record_delta const&) const = default;
 };
 
-/// What is known of a save beside its tensors: by this, saves are told apart that may go.
+/// The facts about a save beside its tensors: retention decides by these.
 struct save_facts {
     std::int64_t completed = 0;            ///< seconds since 1970; 0: not known
-    std::map<std::string, double> numbers; ///< what the job says of it, as its step and its loss
+    std::map<std::string, double> numbers; ///< from the job, such as its step and its loss
     std::vector<std::string> needs{};      ///< ids of the saves without which it cannot be read
     std::string program{};                 ///< the text of what made the tensors, if it is known
     bool this_layout_only = false;         ///< loads of another layout are refused
@@ -87,7 +87,7 @@ struct save_record {
     std::vector<recorded_file> files;
     save_facts facts{};
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
-    std::optional<record_delta> delta = {}; ///< then `files` are put together from what it lists
+    std::optional<record_delta> delta = {}; ///< then `files` are put together from its runs
     holder_t ranks = 0;                     ///< of the layout that was saved; 0: whole tensors
 
     bool operator==(save_record const&) const = default;
@@ -99,7 +99,7 @@ inline std::vector<recorded_file> const& files_on_disk(save_record const& record
 }
 std::vector<recorded_file> const& files_on_disk(save_record&& record) = delete;
 
-/// How many bytes of a delta are those of its bases.
+/// The number of bytes of a delta that are in its bases.
 RESHARD_DECL std::uint64_t reused_bytes(record_delta const& delta);
 
 /// Refuses names of numbers that a record cannot have.
@@ -132,14 +132,14 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
 RESHARD_DECL save_record read_save_record(file_store const& files,
                                           std::filesystem::path const& path);
 
-/// What stands before the tensors of a record: all that `read_save_record` gives. Whether the
-/// record is as it was written is not known yet.
+/// The part of a record before its tensors: everything that `read_save_record` returns. The digest
+/// of the record is not checked yet.
 ///
 /// \throws error as `parse_save_record` and `open_text`
 RESHARD_DECL save_record read_record_head(file_store const& files,
                                           std::filesystem::path const& path);
 
-/// Refuses files that are not exactly those of a record.
+/// Refuses files that are not exactly a record's files.
 ///
 /// \param found the files that were opened, with the digests of their headers
 /// \param ids   the save that each of them says it belongs to; empty: none

@@ -23,7 +23,7 @@
 #include <vector>
 
 /// \file
-/// safetensors files that hold shards of tensors: where each shard lies is in `__metadata__`.
+/// safetensors files that hold shards of tensors: `__metadata__` has the position of each shard.
 
 namespace reshard::detail {
 
@@ -35,7 +35,7 @@ struct file_shard {
     data_type dtype{};
     packed_box region;
     std::optional<flat_range> flat;            ///< counted in the row-major order of `region`
-    std::optional<packed_vector> global_shape; ///< where the file says so
+    std::optional<packed_vector> global_shape; ///< if the file says so
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
 
@@ -65,7 +65,7 @@ inline index_vector index_shape(safetensors_entry const& entry, std::string_view
     return shape;
 }
 
-/// A tensor that stands whole in its file.
+/// A whole tensor in its file.
 ///
 /// \throws error with errc::limit_exceeded for more than `max_ndim` axes
 inline file_shard whole_file_shard(safetensors_entry entry, std::uint64_t data_offset,
@@ -89,7 +89,7 @@ inline std::string rank_file_name(std::size_t rank, std::size_t number = 0, std:
            ".safetensors";
 }
 
-/// True where the metadata of a file says which shards its tensors are, as torch writes it.
+/// True if the metadata of a file says which shards its tensors are, as torch writes it.
 inline bool is_sharded(safetensors_header const& header) {
     return header.metadata.contains(std::string(sharding_info_name));
 }
@@ -160,10 +160,10 @@ inline std::string info_text(safetensors_header const& header, std::string_view 
     return found == header.metadata.end() ? "{}" : found->second;
 }
 
-/// What a file with `DCP_SHARDING_INFO` holds, in the order of its data.
+/// The contents of a file with `DCP_SHARDING_INFO`, in the order of its data.
 ///
 /// \pre    `is_sharded(header)`
-/// \throws error with errc::corrupt_file where header and metadata contradict one another; it names
+/// \throws error with errc::corrupt_file if header and metadata contradict each other; it names
 ///         file, tensor, axis and both numbers
 inline std::vector<file_shard> sharded_contents(safetensors_header const& header,
                                                 std::string_view file) {

@@ -59,7 +59,7 @@ constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
     return has_third && has_fourth && is_between(second, lowest, highest) ? 4 : 0;
 }
 
-/// True where each of the eight bytes from `i` on is a character of its own.
+/// True if each of the eight bytes from `i` on is a separate character.
 ///
 /// \pre `i + 8 <= text.size()`
 inline bool is_plain_word(std::string_view text, std::size_t i) {
@@ -112,11 +112,11 @@ private:
 struct open_file {
     std::unique_ptr<file_store::file> file;
     std::uint64_t bytes = 0;
-    std::uint64_t position = 0; ///< of what is read next
+    std::uint64_t position = 0; ///< of the next read
 };
 
-/// \throws error with errc::missing_file where there is no such file, with errc::corrupt_file where
-///         it is a directory or a device, with errc::io where it cannot be read
+/// \throws error with errc::missing_file if the file does not exist, with errc::corrupt_file if it
+///         is a directory or a device, with errc::io if it cannot be read
 inline open_file open_to_read(file_store const& files, std::filesystem::path const& path) {
     open_file opened{files.open(path)};
     opened.bytes = opened.file->facts().bytes;
@@ -125,11 +125,9 @@ inline open_file open_to_read(file_store const& files, std::filesystem::path con
 
 /// The next `bytes` bytes.
 ///
-/// Memory is taken with what is really read, so that a length from the file itself may be asked
-/// for.
+/// Memory is taken as bytes are read, so that a length from the file itself may be asked for.
 ///
-/// \throws error with errc::corrupt_file where the file ends before, errc::io where it cannot be
-///         read
+/// \throws error with errc::corrupt_file if the file ends before, errc::io if it cannot be read
 inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     constexpr std::uint64_t step = 1 << 20;
     std::string text;
@@ -169,7 +167,7 @@ inline std::string read_text_file(std::filesystem::path const& path,
     return read_bytes(file, file.bytes);
 }
 
-/// Bytes, and where they stand in a file.
+/// Bytes, and their position in a file.
 struct placed_text {
     std::uint64_t begin = 0;
     std::string text;

@@ -24,7 +24,7 @@ namespace reshard::detail {
 struct written_format {
     std::string_view name;
     std::string_view ending;       ///< of a single file; none of a directory
-    bool has_objects = false;      ///< values that are no tensors have a place
+    bool has_objects = false;      ///< it can hold values that are not tensors
     bool has_global_order = false; ///< as `layout::has_global_order`
     /// Null: safetensors, which are planned with more choices.
     checkpoint_plan (*plan)(layout const& target, file_choices const& choices) = nullptr;

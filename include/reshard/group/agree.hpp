@@ -154,6 +154,20 @@ private:
 /// The first rank whose bytes are others than those of rank 0, or 0.
 RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all);
 
+struct call_opening;
+
+RESHARD_DECL std::string encode(call_opening const& mine);
+
+/// Takes the attachments out of the texts of all ranks: the calls are left.
+RESHARD_DECL std::vector<std::string> take_attachments(std::vector<std::string>& all);
+
+/// \throws error with errc::ranks_disagree if not all ranks make the call of rank 0, from which
+///         `rank` differs
+RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size_t rank);
+
+[[noreturn]] RESHARD_DECL void fail_with_different_values(std::string const& call,
+                                                          std::size_t rank);
+
 /// Says which is the first value in which a rank differs from rank 0, and what both have.
 ///
 /// \param alike of this rank; the names are those of all
@@ -161,36 +175,44 @@ RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all);
 RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& alike,
                                   std::vector<std::string> const& lines);
 
-/// Refuses ranks that do different things: the first collective of every entry point.
+/// What a rank tells all others when it enters a call.
+struct call_opening {
+    std::string operation;
+    compared_values alike;       ///< what must be equal on every rank: program, options
+    local_error problem = {};    ///< what has failed on this rank already
+    std::string attachment = {}; ///< what the other ranks need of this one
+};
+
+/// Refuses ranks that do different things: the first collective of every entry point. Returns the
+/// attachment of each rank.
 ///
-/// `alike` stands for everything that must be equal: program, options. A local error that is known
-/// by then travels along, so that no rank waits for one that already failed. Where ranks differ,
-/// they tell each other what they have of all that has a name.
+/// A local error that is known by then travels along, so that no rank waits for one that already
+/// failed. If ranks differ, they tell each other all values that have a name.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks, and the
-///         first value that differs with what both have
-void agree_to_run(group auto const& world, std::string_view operation, compared_values const& alike,
-                  local_error const& mine = std::nullopt) {
-    std::string const call = std::string(operation) + '#' + std::to_string(alike.digest());
-    std::vector<std::string> const all = world.all_gather(mine ? encode(mine) : '\0' + call);
+///         first value that differs with both values
+std::vector<std::string> open_call(group auto const& world, call_opening const& mine) {
+    std::vector<std::string> all = world.all_gather(encode(mine));
     for (std::string const& bytes : all)
         if (auto const problem = decode(bytes))
             throw error(*problem);
+    std::vector<std::string> attachments = take_attachments(all);
     std::size_t const rank = first_other(all);
     if (rank == 0)
-        return;
-    std::string const first = named_call(all[0]);
-    std::string const other = named_call(all[rank]);
-    if (first != other)
-        fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank, " runs ", other,
-             "; every rank must make the same call");
-    auto const is_first = [&](std::string const& bytes) { return named_call(bytes) == first; };
-    if (std::all_of(all.begin(), all.end(), is_first)) // else not all would come
-        fail_with_other(first, alike, world.all_gather(alike.lines()));
-    fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank,
-         " runs it with a different program or different options; every rank must make the same "
-         "call");
+        return attachments;
+    check_same_call(all, rank);
+    fail_with_other(mine.operation, mine.alike, world.all_gather(mine.alike.lines()));
+    fail_with_different_values(mine.operation, rank);
+}
+
+/// The same, if ranks need nothing else of one another.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `open_call`
+void agree_to_run(group auto const& world, std::string_view operation, compared_values const& alike,
+                  local_error const& mine = std::nullopt) {
+    open_call(world, {std::string(operation), alike, mine});
 }
 
 /// Refuses ranks whose `digest` of `what` differs, or which have an error already.

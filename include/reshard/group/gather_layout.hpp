@@ -34,27 +34,34 @@ RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> co
 
 RESHARD_DECL std::string digest_text(std::string const& bytes);
 
+/// The layout that some ranks know, on every rank; nothing if no rank knows one.
+///
+/// \param digests of each rank, `digest_text` of its layout, or an empty text
+/// \par Collective every rank of the group, in the same order, if only some ranks know one
+std::optional<layout> share_known(group auto const& world, std::optional<layout> mine,
+                                  std::vector<std::string> const& digests, std::string_view what) {
+    auto const first = first_teller(digests, what);
+    if (!first || std::count(digests.begin(), digests.end(), std::string()) == 0)
+        return mine;
+    bool const tells = *first == static_cast<std::size_t>(world.rank());
+    auto const layouts = world.all_gather(tells ? to_bytes(*mine) : std::string());
+    if (!mine)
+        mine = from_bytes<layout>(layouts[*first]);
+    return mine;
+}
+
 /// What `replicate_layout` returns, for ranks that are agreed on what they do.
 ///
 /// \par Collective every rank of the group, in the same order
 std::optional<layout> replicate_known(group auto const& world, std::optional<layout> mine,
                                       std::string_view what) {
-    std::string bytes, digest;
+    std::string digest;
     agree_on(world, [&] {
         if (mine)
-            digest = digest_text(bytes = to_bytes(*mine));
+            digest = digest_text(to_bytes(*mine));
     });
-    auto const told = world.all_gather(digest);
-    auto const first = first_teller(told, what);
-    if (!first || std::count(told.begin(), told.end(), std::string()) == 0)
-        return mine;
-    bool const tells = *first == static_cast<std::size_t>(world.rank());
-    auto const layouts = world.all_gather(tells ? bytes : std::string());
-    agree_on(world, [&] {
-        if (!mine)
-            mine = from_bytes<layout>(layouts[*first]);
-    });
-    return mine;
+    std::vector<std::string> const digests = world.all_gather(digest);
+    return share_known(world, std::move(mine), digests, what);
 }
 
 /// The layout that the ranks know, on every rank; nothing where no rank knows one.

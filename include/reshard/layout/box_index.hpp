@@ -20,7 +20,7 @@ namespace reshard::detail {
 /// A static search tree over the boxes of one tensor.
 ///
 /// Boxes are halved at the median of the axis along which they are spread most; each node knows the
-/// box around its part. Nodes stand in preorder with the place behind their subtree, so that a
+/// box around its part. Nodes are in preorder, each with the index after its subtree, so that a
 /// query is one loop. A query costs O(log n + k) for shards that do not overlap; k of them are
 /// found.
 ///
@@ -29,7 +29,7 @@ class box_index {
 public:
     constexpr box_index() = default;
 
-    /// Empty boxes are left out: they overlap nothing.
+    /// Empty boxes are omitted: they overlap nothing.
     constexpr explicit box_index(box_list boxes)
         : boxes_(std::move(boxes)), around_(boxes_.ndim()) {
         order_.reserve(boxes_.size());
@@ -47,7 +47,7 @@ public:
     /// Calls `visit(i, common)` for each box that shares elements with `region`, in no special
     /// order; `common` are the shared ones.
     ///
-    /// \pre `region.ndim()` is that of the boxes
+    /// \pre `region` and the boxes have the same number of axes
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
         for (std::size_t at = 0; at < nodes_.size();) {
             node const& here = nodes_[at];
@@ -65,7 +65,7 @@ public:
 
     /// The numbers of the boxes that share elements with `region`, ascending.
     ///
-    /// \pre `region.ndim()` is that of the boxes
+    /// \pre `region` and the boxes have the same number of axes
     constexpr std::vector<std::uint32_t> overlapping(box const& region) const {
         std::vector<std::uint32_t> found;
         for_each_overlap(region, [&](std::uint32_t i, box const&) { found.push_back(i); });
@@ -76,7 +76,7 @@ public:
 private:
     struct node {
         std::size_t first;  ///< of `order_`
-        std::size_t last;   ///< behind the last one
+        std::size_t last;   ///< after the last one
         std::size_t behind; ///< the node that follows this one's subtree
     };
 

@@ -16,7 +16,7 @@
 namespace reshard::detail {
 
 /// How often each axis is halved, so that the tensor falls into `2^level` buckets along it, or
-/// fewer where rounding up leaves none for the last.
+/// fewer if rounding up leaves none for the last.
 using bucket_level = index_vector;
 
 /// The extent of a bucket: `extent / 2^level`, rounded up, and 1 at least.
@@ -24,7 +24,7 @@ constexpr index_t bucket_extent(index_t extent, index_t level) {
     return std::max<index_t>(1, ((extent - 1) >> level) + 1);
 }
 
-/// Calls `visit` for the buckets in which the axes before `axis` are those of `bucket`.
+/// Calls `visit` for the buckets that agree with `bucket` along the axes before `axis`.
 constexpr void visit_buckets(box const& region, index_vector const& extents, std::size_t axis,
                              index_vector& bucket, auto& visit) {
     if (axis == extents.size())
@@ -37,8 +37,8 @@ constexpr void visit_buckets(box const& region, index_vector const& extents, std
 }
 
 /// The finest level on which a bucket is at least as large as `region`, so that it touches two
-/// buckets along an axis at most; but none of more than `most` buckets: a sliver of a tensor would
-/// else make everybody who wants all of it look into as many buckets as it has elements.
+/// buckets along an axis at most; but none of more than `most` buckets: otherwise a sliver of a
+/// tensor would make every rank that wants all of it search one bucket for each element.
 ///
 /// \pre `contains(whole(shape), region)` and `most > 0`
 constexpr bucket_level level_of(box const& region, index_vector const& shape, index_t most) {

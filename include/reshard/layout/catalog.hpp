@@ -15,16 +15,17 @@
 #include <vector>
 
 /// \file
-/// What a program needs to know of a state dict: keys, shapes, data types, parts along each axis.
+/// The facts about a state dict that a program needs: keys, shapes, data types, parts along each
+/// axis.
 
 namespace reshard {
 
 namespace detail {
 
-/// A rank that holds several parts of a tensor along one axis: then the parts are not those of
-/// ranks.
+/// A rank that holds several parts of a tensor along one axis: then parts and ranks do not
+/// correspond.
 struct scattered_parts {
-    std::uint8_t axes = 0;  ///< bit `i` is set where a rank holds several parts along axis `i`
+    std::uint8_t axes = 0;  ///< bit `i` is set if a rank holds several parts along axis `i`
     holder_t rank = 0;      ///< one that does, along the first such axis
     std::uint32_t held = 0; ///< how many parts it holds there
 
@@ -42,9 +43,9 @@ struct catalog_entry {
     std::string key;
     data_type dtype{};
     index_vector shape;      ///< global
-    index_vector parts;      ///< the number of parts along each axis: 1 where it is not cut
-    std::uint8_t uneven = 0; ///< bit `i` is set where the parts along axis `i` are not equal
-    detail::scattered_parts scattered = {}; ///< where a rank holds several parts along an axis
+    index_vector parts;      ///< the number of parts along each axis: 1 if it is not cut
+    std::uint8_t uneven = 0; ///< bit `i` is set if the parts along axis `i` are not equal
+    detail::scattered_parts scattered = {}; ///< for ranks with several parts along an axis
 
     /// Whether the parts along an axis are equal.
     ///
@@ -65,8 +66,8 @@ struct catalog_entry {
     constexpr bool operator==(catalog_entry const&) const = default;
 };
 
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or the
-///         parts are not those of its axes
+/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor, or the
+///         parts do not fit its axes
 constexpr void validate(catalog_entry const& entry) {
     detail::check_tensor(entry.key, entry.dtype, entry.shape);
     if (entry.parts.size() != entry.shape.size() ||
@@ -87,7 +88,7 @@ constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view k
     return place != tensors.end() && place->key == key ? place : tensors.end();
 }
 
-/// Refuses keys out of order, so also a key that stands twice.
+/// Refuses keys out of order, and so also a key that occurs twice.
 constexpr void check_sorted(auto const& list) {
     for (std::size_t i = 1; i < list.size(); ++i)
         if (!(list[i - 1].key < list[i].key))
@@ -137,7 +138,7 @@ inline constexpr stored_form form_of<catalog>{"catalog", 3};
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout where keys are out of order, or one stands twice
+/// \throws error with errc::bad_layout if keys are out of order, or one occurs twice
 constexpr void validate(catalog const& all) { detail::check_sorted(all); }
 
 namespace detail {
@@ -153,7 +154,7 @@ constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
     return true;
 }
 
-/// Records that a rank holds so many parts along an axis, where these are several.
+/// Records that a rank holds `held` parts along an axis, if these are several.
 constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank, std::size_t held) {
     if (held < 2)
         return;

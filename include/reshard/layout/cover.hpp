@@ -25,7 +25,7 @@ namespace reshard::detail {
 /// Equal boxes are replicas: legal everywhere, and one of them is the main copy.
 struct distinct_boxes {
     box_list boxes;                   ///< in the order in which they came first
-    std::vector<std::uint32_t> which; ///< for each given box, its place in `boxes`
+    std::vector<std::uint32_t> which; ///< for each given box, its index in `boxes`
 };
 
 /// The different boxes among the given ones.
@@ -54,7 +54,7 @@ constexpr distinct_boxes distinct(box_list const& given) {
     return result;
 }
 
-/// What is wrong with a set of boxes as a cover of a region.
+/// A fault of a set of boxes as a cover of a region.
 struct cover_fault {
     enum class kind { gap, overlap } what;
     box where;               ///< elements that nobody, or more than one box, holds
@@ -70,7 +70,7 @@ struct open_region {
     std::vector<std::uint32_t> over;
 };
 
-/// `region`, a part of that of `whole`.
+/// `region`, a part of `whole`'s region.
 constexpr open_region part_of(open_region const& whole, box const& region, box_index const& index) {
     open_region result{region, {}};
     for (std::uint32_t const i : whole.over)
@@ -136,7 +136,7 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
 /// Some elements of `region` that no box of `index` holds, as a box that cannot be larger, or
 /// nothing. The boxes may share elements.
 ///
-/// \par Source the k-d partition of Overmars and Yap, which stops where one box holds a part: n log
+/// \par Source the k-d partition of Overmars and Yap, which stops when one box holds a part: n log
 ///             n steps for n boxes of a grid, and no recursion
 constexpr std::optional<box> uncovered(box const& region, box_index const& index) {
     std::vector<open_region> open;
@@ -156,7 +156,7 @@ constexpr std::optional<box> uncovered(box const& region, box_index const& index
     return std::nullopt;
 }
 
-/// The first pair of boxes that share elements, or nothing.
+/// The first pair of boxes that share elements, or std::nullopt.
 constexpr std::optional<cover_fault> find_overlap(box_index const& index) {
     for (std::uint32_t i = 0; i < index.size(); ++i) {
         std::optional<cover_fault> fault;
@@ -170,12 +170,12 @@ constexpr std::optional<cover_fault> find_overlap(box_index const& index) {
     return std::nullopt;
 }
 
-/// Elements of `region` that no box holds, or nothing: a box that cannot be larger.
+/// Elements of `region` that no box holds, or std::nullopt: a box that cannot be larger.
 ///
 /// \pre        the boxes share no elements, and all lie inside `region`
 /// \throws     error with errc::overflow when `region` has more than 2^63 - 1 elements
-/// \par Source counting elements first keeps a cover of n boxes at O(n log n), where comparing
-///             every pair takes minutes at a thousand ranks (PyTorch issue 163548)
+/// \par Source counting elements first keeps a cover of n boxes at O(n log n); comparing every pair
+///             takes minutes at a thousand ranks (PyTorch issue 163548)
 constexpr std::optional<cover_fault> find_gap(box const& region, box_index const& index) {
     index_t held = 0;
     for (std::size_t i = 0; i < index.size(); ++i)

@@ -47,8 +47,8 @@ inline constexpr stored_form form_of<shard_descriptor>{"shard"};
 
 } // namespace detail
 
-/// The shape of the tensor that holds the shard: the region's, one axis where the shard is flat,
-/// and that of blocks side by side where it is cyclic.
+/// The shape of the tensor that holds the shard: the region's, one axis if the shard is flat, and
+/// the shape of blocks side by side if it is cyclic.
 ///
 /// \pre the shard passes `check`
 constexpr index_vector local_shape(shard_descriptor const& shard) {
@@ -56,8 +56,8 @@ constexpr index_vector local_shape(shard_descriptor const& shard) {
                       : detail::held_shape(shard.region, shard.cycles);
 }
 
-/// One line: `w: bfloat16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` where the shard is flat, or
-/// ` axis 1: 2 of 4` where it is two of each four elements along that axis.
+/// One line: `w: bfloat16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` if the shard is flat, or ` axis 1: 2
+/// of 4` if it is two of each four elements along that axis.
 RESHARD_DECL std::string to_string(shard_descriptor const& shard);
 
 namespace detail {
@@ -84,7 +84,7 @@ constexpr void check_cycles(shard_descriptor const& shard) {
              " apart, are not those of a region of shape ", shard.region.shape);
 }
 
-/// True where all elements can be counted, `each` for each.
+/// True if all elements can be counted, `each` for each.
 constexpr bool is_countable(index_vector const& shape, index_t each) {
     if (is_empty(whole(shape)))
         return true;
@@ -119,7 +119,7 @@ constexpr void check_size(std::string_view key, index_vector const& shape, data_
 
 /// Refuses a shard that is not a part of its tensor.
 ///
-/// \throws error with errc::bad_layout when key, shapes or flat range contradict one another, or
+/// \throws error with errc::bad_layout when key, shapes or flat range contradict each other, or
 ///         with errc::overflow when the tensor has more than 2^63 - 1 bits
 constexpr void check(shard_descriptor const& shard) {
     if (shard.key.empty())

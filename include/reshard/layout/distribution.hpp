@@ -28,7 +28,7 @@
 
 namespace reshard::detail {
 
-/// What is wrong with placements of a tensor on a mesh.
+/// A fault in the placements of a tensor on a mesh.
 struct placement_fault {
     enum class kind {
         count,         ///< not one placement for each axis of the mesh
@@ -44,13 +44,13 @@ struct placement_fault {
 
     kind what{};
     std::size_t mesh_axis = 0;
-    index_t wanted = 0; ///< what the placement asks for
+    index_t wanted = 0; ///< the number that the placement requires
     index_t there = 0;  ///< what mesh or tensor have
 
     constexpr bool operator==(placement_fault const&) const = default;
 };
 
-/// What keeps the sizes of `how` from being those of `count` parts of an extent, or nothing.
+/// The fault if the sizes of `how` do not divide an extent into `count` parts; else std::nullopt.
 constexpr std::optional<placement_fault>
 find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, index_t count) {
     using kind = placement_fault::kind;
@@ -70,7 +70,7 @@ find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, ind
     return std::nullopt;
 }
 
-/// What keeps the blocks of `how` from being dealt out, or nothing.
+/// The fault if the blocks of `how` cannot be assigned; else std::nullopt.
 constexpr std::optional<placement_fault> find_block_fault(placement const& how,
                                                           std::size_t mesh_axis) {
     if (how.what == placement::kind::cyclic && how.block < 1)
@@ -78,7 +78,8 @@ constexpr std::optional<placement_fault> find_block_fault(placement const& how,
     return std::nullopt;
 }
 
-/// What keeps `how` from cutting each of `extents`; then these are what the cut leaves, each once.
+/// The fault if `how` cannot cut each of `extents`; else these become the extents of the parts,
+/// each once.
 constexpr std::optional<placement_fault> cut_extents(placement const& how, std::size_t mesh_axis,
                                                      index_t count, std::vector<index_t>& extents) {
     std::vector<index_t> left;
@@ -102,7 +103,7 @@ constexpr std::optional<placement_fault> cut_extents(placement const& how, std::
     return std::nullopt;
 }
 
-/// The first thing that keeps a tensor of that shape from being placed so, or nothing.
+/// The first fault in this placement of a tensor of that shape, or std::nullopt.
 ///
 /// \pre no extent of the tensor is negative
 constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_shape,
@@ -181,14 +182,14 @@ public:
         : distribution(rank_mesh(ranks), std::move(placements), shape, key) {}
 
     constexpr mesh const& ranks() const { return held_by_.grid(); }
-    /// Who stands where on the mesh; ranks that stand nowhere hold nothing.
+    /// The ranks of the mesh; ranks outside it hold nothing.
     constexpr rank_mesh const& held_by() const { return held_by_; }
     constexpr std::vector<placement> const& placements() const { return placements_; }
     constexpr index_vector const& shape() const { return shape_; }
 
-    /// What a rank holds: nothing where a placement keeps the tensor elsewhere; an empty box, at
-    /// offset = extent, where there are more ranks than rows. Where blocks are dealt out, all from
-    /// the rank's first to its last one; `cycles_in` says which of it are the rank's.
+    /// The region of a rank: std::nullopt if a placement keeps the tensor elsewhere; an empty box,
+    /// at offset = extent, if the tensor has fewer rows than ranks. For cyclic blocks it spans the
+    /// rank's first to last block; `cycles_in` says which parts are the rank's.
     ///
     /// \pre `rank < held_by().rank_end()`, or the ranks are listed
     constexpr std::optional<box> region(holder_t rank) const {
@@ -260,7 +261,7 @@ constexpr shard_table table_of(distribution const& how) {
     return shards;
 }
 
-/// The shard of one rank, or nothing where it holds none.
+/// The shard of one rank, or empty if it holds none.
 ///
 /// \pre `rank < how.held_by().rank_end()`, or the ranks are listed
 constexpr std::optional<shard_descriptor> descriptor_of(std::string key, data_type dtype,

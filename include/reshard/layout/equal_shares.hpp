@@ -14,7 +14,8 @@
 #include <utility>
 
 /// \file
-/// A shard from what a rank knows without asking: its local shape and which of how many it holds.
+/// A shard from a rank's own data: its local shape, the index of its share and the number of
+/// shares.
 
 namespace reshard {
 
@@ -27,8 +28,8 @@ struct equal_share {
     index_t count = 1;
 };
 
-/// Refuses a share along an axis that is not there, that is none of `share.count`, or that makes an
-/// extent that 64 bits cannot count.
+/// Refuses a share along an axis that does not exist, that is none of `share.count`, or that makes
+/// an extent that 64 bits cannot count.
 constexpr void check_share(std::string const& key, index_vector const& local_shape,
                            equal_share const& share) {
     if (share.axis >= local_shape.size())
@@ -47,10 +48,10 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 
 } // namespace detail
 
-/// The share of a rank of a tensor that a mesh axis cuts along `axis`: as many shares as the mesh
-/// axis has ranks.
+/// The share of a rank of a tensor that a mesh axis cuts along `axis`: one share for each rank of
+/// the mesh axis.
 ///
-/// \throws error with errc::bad_layout where the mesh has no axis of that name, or no such rank
+/// \throws error with errc::bad_layout if the mesh has no axis of that name, or no such rank
 constexpr detail::equal_share share_on(mesh const& ranks, holder_t rank, std::string_view mesh_axis,
                                        std::size_t axis) {
     std::size_t const along = ranks.axis(mesh_axis);
@@ -66,9 +67,9 @@ constexpr detail::equal_share share_on(mesh const& ranks, holder_t rank, std::st
 /// shares: a layout made of their descriptors is refused, because the global shapes differ.
 ///
 /// \par Units  elements
-/// \throws     error with errc::shape_mismatch for an axis that is not there, with errc::bad_layout
-///             for a share that is not one of `count`, an axis named twice or a negative extent,
-///             with errc::overflow for more than 2^63 - 1 elements
+/// \throws     error with errc::shape_mismatch for an axis that does not exist, with
+///             errc::bad_layout for a share that is not one of `count`, an axis named twice or a
+///             negative extent, with errc::overflow for more than 2^63 - 1 elements
 /// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
 ///             `ShardedTensor.from_rank_offsets` of Megatron-Core
 constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
@@ -115,7 +116,7 @@ constexpr flat_range flat_share(index_t elements, index_t index, index_t count) 
 
 /// Share `index` of `count` of the elements of a shard, in the order in which it stores them.
 ///
-/// The region stays what it is, so that shares of one shard are seen to belong together; a flat
+/// The region does not change, so that shares of one shard are seen to belong together; a flat
 /// shard is cut again.
 ///
 /// \throws     error as `check` of descriptors and as `flat_share`, naming the key

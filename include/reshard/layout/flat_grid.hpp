@@ -31,7 +31,7 @@ struct grid_sharing {
     constexpr bool operator==(grid_sharing const&) const = default;
 };
 
-/// What a `flat_grid` is given.
+/// The arguments of a `flat_grid`.
 struct flat_recipe {
     index_vector offset; ///< of the grid's tensor in the whole one
     grid_recipe grid;
@@ -45,8 +45,8 @@ struct flat_recipe {
 /// A grid of shards that lies in a tensor, and whose replicas perhaps share their boxes flat.
 ///
 /// Shards are numbered as the grid numbers them. A flat range is the union of several boxes, so
-/// each slice has as many numbers of boxes as it could need. Boxes of the numbers left over are
-/// empty, or a scalar that nobody holds under that number.
+/// each slice has the largest possible number of boxes. Surplus boxes are empty, or a scalar that
+/// nobody holds under that number.
 ///
 /// \par Units elements
 class flat_grid {
@@ -67,7 +67,7 @@ public:
     constexpr explicit flat_grid(flat_recipe recipe)
         : flat_grid(recipe.offset, shard_grid(recipe.grid), std::move(recipe.sharing)) {}
 
-    /// What the grid is made of.
+    /// The arguments of the grid.
     constexpr flat_recipe recipe() const { return {offset_, grid_.recipe(), sharing_}; }
 
     constexpr index_vector const& offset() const { return offset_; }
@@ -86,7 +86,7 @@ public:
     /// The axes along which shard `i` is blocks of its region.
     constexpr axis_cycles cycles(std::size_t i) const { return grid_.cycles(i); }
 
-    /// The flat range of shard `i` in its region, where it is cut flat.
+    /// The flat range of shard `i` in its region, if it is cut flat.
     constexpr std::optional<flat_range> flat(std::size_t i) const {
         if (!sharing_)
             return std::nullopt;
@@ -137,7 +137,7 @@ public:
         return {grid_.replica(at.box, replica_of({at.slice, static_cast<index_t>(which)})), at.run};
     }
 
-    /// Which replica of box `number` a holder has, or nothing where it does not have that box.
+    /// Which replica of box `number` a holder has, or empty if it does not have that box.
     constexpr std::optional<std::size_t> replica_held(std::size_t number, holder_t holder) const {
         auto const shard = grid_.find(holder);
         box_place const at = place_of(number);
@@ -151,7 +151,7 @@ public:
     /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
     /// the shared ones. Takes time in proportion to their number.
     ///
-    /// \pre `region` has as many axes as the tensor
+    /// \pre `region` has the axes of the tensor
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
         grid_.for_each_overlap(relative_to(region, offset_),
                                [&](std::uint32_t number, box const& common) {
@@ -162,7 +162,7 @@ public:
                                });
     }
 
-    /// True where shards of the same number are the same elements, whoever holds them.
+    /// True if shards of the same number are the same elements, regardless of their holders.
     constexpr bool same_geometry(flat_grid const& other) const {
         return offset_ == other.offset_ && sharing_ == other.sharing_ &&
                grid_.same_geometry(other.grid_);
@@ -277,12 +277,12 @@ private:
     index_t runs_ = 1;   ///< most boxes of a slice
 };
 
-/// \throws error with errc::bad_layout where slices do not hold the boxes that they are of
+/// \throws error with errc::bad_layout if slices do not hold the boxes that they are of
 RESHARD_DECL void validate(flat_recipe const& flat);
 
 /// Of grids side by side; whether they are disjoint is checked with the tensor that they lie in.
 ///
-/// \throws error with errc::bad_layout where there is none, or where they have different axes
+/// \throws error with errc::bad_layout if there is none, or if they have different axes
 RESHARD_DECL void validate(std::vector<flat_grid> const& grids);
 
 } // namespace reshard::detail

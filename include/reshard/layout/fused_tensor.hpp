@@ -16,11 +16,11 @@ namespace reshard::detail {
 
 /// A tensor that has, block after block along an axis, a part of each of several others.
 ///
-/// Whether its shards are those of a tensor-parallel job depends on the number of parts that it
-/// was made for, which its elements do not show.
+/// Whether its shards suit a tensor-parallel job depends on the number of parts that it was made
+/// for, which its elements do not show.
 struct fused_tensor {
     index_t axis = 0;
-    index_t blocks = 1; ///< as many as ranks that it was cut for
+    index_t blocks = 1; ///< one for each rank that it was cut for
     std::string macro;  ///< how a program writes it: `fused_ffn, axis=0`
 
     auto operator<=>(fused_tensor const&) const = default;

@@ -21,7 +21,7 @@ inline constexpr holder_t no_holder = 0xffffffff;
 /// The most ranks that files, options and the environment may speak of: each takes memory as soon
 /// as a plan is made.
 ///
-/// \par Source ours; some ten times the largest clusters, and 160 megabytes for what a plan costs
+/// \par Source ours; some ten times the largest clusters, and 160 megabytes for the cost of a plan
 inline constexpr holder_t most_ranks_named = holder_t{1} << 22;
 
 } // namespace detail

@@ -48,9 +48,9 @@ constexpr dealt_parts parts_of_blocks(index_t first, index_t last, index_t count
 
 /// Which parts of `held`, cut as `how` says, overlap the elements from `begin` to `end`.
 ///
-/// Where all sizes are positive, each of them does.
+/// If all sizes are positive, each part does.
 ///
-/// \pre blocks are not dealt out, and what is asked for is not empty and overlaps `held`
+/// \pre blocks are not cyclic, and the requested box is not empty and overlaps `held`
 constexpr part_range parts_between(placement const& how, interval held, index_t count,
                                    interval wanted) {
     index_t const begin = std::max(wanted.offset, held.offset) - held.offset;
@@ -70,8 +70,7 @@ constexpr part_range parts_between(placement const& how, interval held, index_t 
     return found;
 }
 
-/// Goes through the coordinates of the places of a mesh that hold some of a box, mesh axis after
-/// mesh axis.
+/// Visits the coordinates of a mesh that hold some of a box, mesh axis after mesh axis.
 ///
 /// Along an axis of `at_zero`, only coordinate 0 is visited.
 template <class Visit>
@@ -123,7 +122,7 @@ private:
         }
     }
 
-    /// As `cut`, where blocks are dealt out.
+    /// As `cut`, for cyclic blocks.
     constexpr void deal(std::size_t depth, box const& held, index_t place) const {
         auto const i = static_cast<std::size_t>(order_[depth]);
         placement const& how = how_.placements()[i];
@@ -145,8 +144,7 @@ private:
             visit(at);
     }
 
-    /// Part `i` of an extent, which stands behind `share`; what it is behind the last does not
-    /// matter.
+    /// Part `i` of an extent, which follows `share`; its value after the last part does not matter.
     static constexpr interval behind(interval share, placement const& how, index_t extent,
                                      index_t i) {
         index_t const offset = share.offset + share.extent;
@@ -173,12 +171,12 @@ constexpr axis_set replicating_axes(distribution const& how) {
     return static_cast<axis_set>(axes);
 }
 
-/// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. Where blocks are
-/// dealt out, `how.cycles_in(region)` are those of the rank.
+/// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. For cyclic blocks,
+/// `how.cycles_in(region)` are the rank's.
 ///
-/// Takes time in proportion to the number of calls, and to the number of explicit sizes where a
-/// placement has them. Ranks come in the order of their places, which is ascending unless a
-/// placement is strided or the ranks are listed.
+/// Takes time in proportion to the number of calls, and to the number of explicit sizes of a
+/// placement. Ranks come in the order of their positions, which is ascending unless a placement is
+/// strided or the ranks are listed.
 ///
 /// \pre `wanted` lies in the tensor
 constexpr void for_each_holder(distribution const& how, box const& wanted, copies which,

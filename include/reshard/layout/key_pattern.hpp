@@ -13,8 +13,8 @@
 
 namespace reshard {
 
-/// A pattern of keys: `*` stands for one or more characters other than a dot, `**` for anything,
-/// also nothing; every other character for itself. `?` at the end is not part of it: it says that
+/// A pattern of keys: `*` matches one or more characters other than a dot, `**` any text, also an
+/// empty one; every other character matches itself. `?` at the end is not part of it: it means that
 /// no key need match.
 class key_pattern {
 public:
@@ -26,8 +26,7 @@ public:
     /// Whether `?` at the end says that no key need match.
     bool is_optional() const { return is_optional_; }
 
-    /// True where the whole key matches. Takes time in proportion to key times pattern, whatever
-    /// they are.
+    /// True if the whole key matches. Takes time in proportion to key times pattern, at worst.
     bool matches(std::string_view key) const;
 
 private:
@@ -48,7 +47,7 @@ private:
 
     static bool takes(step const& one, char character);
 
-    /// Where nothing need be taken, the step behind is reached too.
+    /// If a step may match nothing, the next step is reached, too.
     void skip(std::vector<bool>& reached) const;
 
     std::string text_;

@@ -17,8 +17,8 @@
 #include <vector>
 
 /// \file
-/// Who holds what of a whole state dict: listed, or computed in memory that does not grow with the
-/// number of ranks.
+/// The shards of a whole state dict and their holders: listed, or computed in memory that does not
+/// grow with the number of ranks.
 
 namespace reshard {
 
@@ -34,7 +34,7 @@ struct quantisation_facts {
     bool operator==(quantisation_facts const&) const = default;
 };
 
-/// A way of spreading a tensor of one shape: computed where it can be.
+/// A way of spreading a tensor of one shape: computed if possible.
 struct tensor_spread {
     index_vector shape; ///< global
     std::variant<shard_table, shard_grid, grid_list> shards;
@@ -62,7 +62,7 @@ struct tensor_layout {
     bool operator==(tensor_layout const&) const = default;
 };
 
-/// All tensors of a state dict with all their shards; those that are spread alike share a spread.
+/// All tensors of a state dict with all their shards; equal spreads are shared.
 ///
 /// A thousand tensors over 100,000 ranks are 100 million boxes; here they are a name, a data type
 /// and a number a tensor, and a few hundred bytes a way of spreading that is computed.
@@ -72,12 +72,12 @@ struct layout {
     holder_t holders = 0;
     std::vector<detail::tensor_spread> spreads;
     std::vector<tensor_layout> tensors;
-    /// What is known of how some were made; of a checkpoint, and not told to other ranks.
+    /// Facts about fused tensors; of a checkpoint, and not sent to other ranks.
     detail::fused_tensors fused = {};
     /// Of a checkpoint whose holders are files, some of one rank: whose shards each holder has.
     std::vector<holder_t> ranks = {};
     /// Of a checkpoint in whose format tensors are in their global order, however they are cut:
-    /// then shards are no blocks of a fused tensor.
+    /// then shards are not blocks of a fused tensor.
     bool has_global_order = false;
     detail::quantisation_facts quantised = {}; ///< of a checkpoint, as its configuration says
     /// Of a checkpoint: tensors that cannot be read, which nobody holds, and why. Only what wants
@@ -113,13 +113,13 @@ inline constexpr stored_form form_of<layout>{"layout", 1};
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout or errc::overflow where the invariant does not hold, or
-///         where a tensor is spread in no way
+/// \throws error with errc::bad_layout or errc::overflow if the invariant does not hold, or if a
+///         tensor is spread in no way
 RESHARD_DECL void validate(layout const& all);
 
 /// The layout in which holder `i` holds the shards `held[i]`.
 ///
-/// Within a tensor, shards stand in the order of their holders, and within a holder in the given
+/// Within a tensor, shards are in the order of their holders, and within a holder in the given
 /// order.
 ///
 /// \throws error with errc::bad_layout for a shard that contradicts itself (see `check`), with
@@ -128,7 +128,7 @@ RESHARD_DECL void validate(layout const& all);
 RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& held);
 
 /// The shards that a rank holds of a tensor, in the order in which it stores them; flat ranges
-/// without elements are left out. A rank behind the layout's last one holds nothing.
+/// without elements are omitted. A rank beyond the layout's last one holds nothing.
 ///
 /// \pre `tensor` is one of the layout's
 RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, tensor_layout const& tensor,
@@ -137,15 +137,15 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, tensor_l
 /// The same of all tensors, in their order.
 RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t rank);
 
-/// The catalog of a layout: its tensors without who holds what. A fused tensor has as many parts
-/// as it was made for, however it is cut.
+/// The catalog of a layout: its tensors without holders. A fused tensor has the number of parts
+/// that it was made for, however it is cut.
 RESHARD_DECL catalog catalog_of(layout const& all);
 
 } // namespace reshard
 
 namespace reshard::detail {
 
-/// Makes a layout of tensors that come sorted by key; those that are spread alike share a spread.
+/// Makes a layout of tensors that come sorted by key; equal spreads are shared.
 class layout_builder {
 public:
     explicit layout_builder(holder_t holders) : made_{holders, {}, {}, {}} {}
@@ -164,7 +164,7 @@ private:
     std::multimap<std::uint64_t, std::uint32_t> known_; ///< spreads by digest
 };
 
-/// Shard `i` of a tensor as a descriptor of its own.
+/// Shard `i` of a tensor as a separate descriptor.
 ///
 /// \pre `tensor` is one of the layout's, with more than `i` shards
 RESHARD_DECL shard_descriptor descriptor_of(layout const& all, tensor_layout const& tensor,
@@ -176,15 +176,15 @@ RESHARD_DECL shard_descriptor descriptor_of(layout const& all, tensor_layout con
 RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t holder,
                                     index_vector const& shape, data_type dtype, holder_t other);
 
-/// What a program sees of a tensor: along each axis, how many different places there are at which
-/// shards that are not empty begin, and whether they are those of equal parts.
+/// A program's view of a tensor: along each axis, the number of different offsets of shards that
+/// are not empty, and whether the parts are equal.
 ///
 /// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes
 ///             together, so that a 2 x 2 grid counts 4, and takes all parts to be equal; here each
 ///             axis counts for itself
 RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spread const& spread);
 
-/// Adds the places at which a region begins along an axis: one, or one for each block.
+/// Adds the offsets of a region along an axis: one, or one for each block.
 RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region,
                              axis_cycles const& cycles, std::size_t axis);
 

@@ -10,14 +10,14 @@
 #include <vector>
 
 /// \file
-/// The layout of tensors whose placements are known: computed where it can be.
+/// The layout of tensors whose placements are known: computed if possible.
 
 namespace reshard {
 
 namespace detail {
 
-/// A grid or a list of grids; a table where parts are copies of others, where ranks are listed, and
-/// where nobody holds any.
+/// A grid or a list of grids; a table if parts are copies of others, if ranks are listed, or if
+/// nobody holds any.
 RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 
 } // namespace detail

@@ -33,7 +33,7 @@ struct mesh_axis {
 
     constexpr mesh_axis() = default;
 
-    /// An axis of that name along which `ranks` ranks stand.
+    /// An axis of that name with `ranks` ranks.
     ///
     /// \throws error with errc::limit_exceeded for a name of more than 31 characters
     constexpr mesh_axis(std::string_view name, index_t ranks) : extent(ranks) {
@@ -48,7 +48,7 @@ struct mesh_axis {
     constexpr bool operator==(mesh_axis const&) const = default;
 };
 
-/// The ranks of a layout as a grid: `pp=2 tp=3` has six, and rank 1 stands at pp 0, tp 1.
+/// The ranks of a layout as a grid: `pp=2 tp=3` has six, and rank 1 is at pp 0, tp 1.
 ///
 /// Ranks are counted in row-major order: along the last axis they are neighbours. A mesh without
 /// axes has one rank.
@@ -56,7 +56,7 @@ struct mesh_axis {
 /// \invariant names differ and are not empty, extents are at least 1, at most `max_ndim` axes
 /// \par Source device meshes of PyTorch and ProcessMesh of PaddlePaddle, over ranks 0, 1, 2, ...
 struct mesh {
-    mesh_axis all_axes[max_ndim] = {}; ///< those behind `count` are empty; use `axes()`
+    mesh_axis all_axes[max_ndim] = {}; ///< from `count` on, empty; use `axes()`
     std::size_t count = 0;
 
     constexpr mesh() = default;
@@ -89,7 +89,7 @@ struct mesh {
     /// The product of the extents: ranks are less.
     constexpr holder_t rank_count() const { return static_cast<holder_t>(element_count(shape())); }
 
-    /// Where a rank stands, one coordinate an axis.
+    /// The coordinates of a rank, one an axis.
     ///
     /// \pre  `rank < rank_count()`
     /// \post `rank_at(coordinates_of(rank)) == rank`
@@ -97,7 +97,7 @@ struct mesh {
         return detail::unravel_index(rank, shape());
     }
 
-    /// The rank that stands there.
+    /// The rank at these coordinates.
     ///
     /// \pre each coordinate is not negative and less than the axis's extent
     constexpr holder_t rank_at(index_vector const& coordinates) const {
@@ -106,7 +106,7 @@ struct mesh {
 
     /// The number of the axis of that name.
     ///
-    /// \throws error with errc::bad_layout where there is none; it names those that there are
+    /// \throws error with errc::bad_layout if there is none; it names the existing axes
     constexpr std::size_t axis(std::string_view name) const {
         std::size_t const found = find(name);
         if (found == count)
@@ -147,8 +147,8 @@ private:
 /// `pp=2 tp=3`; `one rank` without axes.
 RESHARD_DECL std::string to_string(mesh const& ranks);
 
-/// A mesh and the ranks that stand at its places: `rank_mesh({{"tp", 2}}, {1, 2})` is tensor
-/// parallelism on ranks 1 and 2, where rank 0 holds nothing.
+/// A mesh and its ranks: `rank_mesh({{"tp", 2}}, {1, 2})` is tensor parallelism on ranks 1 and 2,
+/// and rank 0 holds nothing.
 ///
 /// \par Source device meshes of PyTorch and ProcessMesh of PaddlePaddle, which list their ranks
 class rank_mesh {
@@ -180,10 +180,10 @@ public:
 
     constexpr mesh const& grid() const { return grid_; }
 
-    /// True where rank 0 stands at the first place, rank 1 at the next, and so on.
+    /// True if rank 0 has the first position, rank 1 the next, and so on.
     constexpr bool is_plain() const { return ranks_.empty(); }
 
-    /// The ranks by place; none where they are plain.
+    /// The ranks by position; empty if they are plain.
     constexpr std::vector<holder_t> const& listed() const { return ranks_; }
 
     /// One more than the highest rank.
@@ -192,7 +192,7 @@ public:
     /// \pre `place < grid().rank_count()`
     constexpr holder_t rank_at(holder_t place) const { return is_plain() ? place : ranks_[place]; }
 
-    /// The place of a rank, or nothing where it stands at none.
+    /// The position of a rank, or std::nullopt if it is not in the mesh.
     constexpr std::optional<holder_t> place_of(holder_t rank) const {
         if (is_plain())
             return rank < grid_.rank_count() ? std::optional(rank) : std::nullopt;
@@ -205,7 +205,7 @@ public:
 
 private:
     mesh grid_;
-    std::vector<holder_t> ranks_; ///< by place; none where they are 0, 1, 2, ...
+    std::vector<holder_t> ranks_; ///< by position; empty for 0, 1, 2, ...
     holder_t end_ = 0;
 };
 
@@ -214,7 +214,7 @@ RESHARD_DECL std::string to_string(rank_mesh const& ranks);
 
 namespace detail {
 
-/// Some axes of a mesh: bit `i` stands for axis `i`.
+/// Some axes of a mesh: bit `i` is axis `i`.
 using axis_set = std::uint8_t;
 
 /// Whether axis `axis` is one of them.

@@ -69,7 +69,8 @@ struct strided_shard {
 ///
 /// \par Units  elements
 /// \par Source ScaLAPACK's two-dimensional block-cyclic distribution, one placement for each of its
-///             two axes; local extents are those of `numroc`, with the first block at coordinate 0
+///             two axes; local extents are as `numroc` gives them, with the first block at
+/// coordinate 0
 struct block_cyclic {
     std::size_t axis = 0;
     index_t block = 1;
@@ -98,11 +99,11 @@ struct placement {
     enum class kind { replicate, only, ceil, even, sizes, cyclic };
 
     kind what = kind::replicate;
-    std::size_t axis = 0;       ///< of the tensor, where it is cut
-    index_t coordinate = 0;     ///< of the mesh axis, where one alone holds it
+    std::size_t axis = 0;       ///< of the tensor, if it is cut
+    index_t coordinate = 0;     ///< of the mesh axis, for `only`
     bool strided = false;       ///< cuts after the mesh axes that are not
-    std::vector<index_t> sizes; ///< of the parts, where they are given
-    index_t block = 0;          ///< the extent of a block, where they are dealt out
+    std::vector<index_t> sizes; ///< of the parts, if they are given
+    index_t block = 0;          ///< the extent of a block, for cyclic blocks
 
     constexpr placement() = default;
     constexpr placement(replicate) {}
@@ -119,7 +120,7 @@ struct placement {
     constexpr placement(shard_sizes<N> const& cut)
         : placement(cut.axis, std::vector<index_t>(cut.sizes, cut.sizes + N)) {}
 
-    /// True where it cuts an axis of the tensor.
+    /// True if it cuts an axis of the tensor.
     constexpr bool cuts() const { return what >= kind::ceil; }
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -171,8 +172,8 @@ constexpr interval interval_of_blocks(index_t block, index_t extent, index_t cou
     return {i * block, last + std::min(block, extent - last) - i * block};
 }
 
-/// Part `i` of an extent cut into `count`; parts behind the end are empty. Where blocks are dealt
-/// out, all from the first to the last one of the part.
+/// Part `i` of an extent cut into `count`; parts beyond the end are empty. For cyclic blocks, the
+/// interval from the part's first to its last block.
 constexpr interval interval_of(placement const& how, index_t extent, index_t count, index_t i) {
     if (how.what == placement::kind::sizes) {
         interval result{0, how.sizes[static_cast<std::size_t>(i)]};
@@ -188,7 +189,7 @@ constexpr interval interval_of(placement const& how, index_t extent, index_t cou
     return {i * most, std::min(most, extent - i * most)};
 }
 
-/// A mesh axis that a tensor is on: what it does, its ranks, and how far they are apart.
+/// A mesh axis that a tensor is on: its placement, its ranks, and their stride.
 struct held_axis {
     placement how; ///< replicates or cuts
     index_t extent = 1;
@@ -199,7 +200,7 @@ struct held_axis {
     }
 };
 
-/// A placement that copies or cuts; whether it fits, only the tensor can tell.
+/// A placement that copies or cuts; only the tensor shows whether it fits.
 ///
 /// \throws error with errc::bad_layout for one that keeps the tensor in one place
 constexpr void validate(held_axis const& axis) {
@@ -214,11 +215,11 @@ constexpr void validate(held_axis const& axis) {
 /// One axis of a grid of shards.
 struct grid_axis {
     placement how;                 ///< replicates or cuts
-    index_t extent = 1;            ///< how many shards stand along it
-    index_t holder_stride = 1;     ///< from the holder of one shard to that of the next
-    index_t shard_stride = 1;      ///< from the number of one shard to that of the next
+    index_t extent = 1;            ///< the number of shards along it
+    index_t holder_stride = 1;     ///< from the holder of one shard to the next holder
+    index_t shard_stride = 1;      ///< from the number of one shard to the next number
     index_t part_stride = 1;       ///< from one box to the next, or from one replica
-    std::vector<index_t> begins{}; ///< of the parts, where sizes are given; one more than parts
+    std::vector<index_t> begins{}; ///< of the parts, if sizes are given; one more than parts
 
     constexpr index_t along(index_t number, index_t stride) const {
         return number / stride % extent;
@@ -239,7 +240,7 @@ constexpr void cut_part(index_t& offset, index_t& extent, grid_axis const& axis,
     extent = share.extent;
 }
 
-/// The first part of `held` along the axis that may reach behind `begin`.
+/// The first part of `held` along the axis that may reach beyond `begin`.
 constexpr index_t first_part(interval held, grid_axis const& axis, index_t begin) {
     index_t const from = begin - held.offset;
     if (from <= 0 || held.extent == 0)
@@ -250,7 +251,7 @@ constexpr index_t first_part(interval held, grid_axis const& axis, index_t begin
     return behind - axis.begins.begin() - 1;
 }
 
-/// What a `shard_grid` is given.
+/// The arguments of a `shard_grid`.
 struct grid_recipe {
     index_vector shape;
     holder_t first_holder = 0;
@@ -261,13 +262,13 @@ struct grid_recipe {
     }
 };
 
-/// The holder behind the last one of a grid.
+/// The last holder of a grid, plus one.
 ///
-/// \throws error with errc::bad_layout where two shards have one holder, or there are too many
+/// \throws error with errc::bad_layout if two shards have one holder, or there are too many
 RESHARD_DECL index_t end_of_holders(grid_recipe const& grid);
 
-/// \throws error with errc::bad_layout or errc::overflow where there can be no such tensor, or
-///         where holders or placements do not fit
+/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor, or if
+///         holders or placements do not fit
 RESHARD_DECL void validate(grid_recipe const& grid);
 
 } // namespace detail

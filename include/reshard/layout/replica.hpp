@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// `table` with a box in the place of each flat range that is one.
+/// `table` with a box instead of each flat range that is a box.
 constexpr shard_table with_boxes(shard_table const& table) {
     if (table.all_boxes())
         return table;
@@ -34,13 +34,13 @@ constexpr shard_table with_boxes(shard_table const& table) {
     return result;
 }
 
-/// Shards that are equal, by their places in a list, those of lower holders first.
+/// Equal shards, by their indices in a list, lower holders first.
 using equal_shards = std::vector<std::uint32_t>;
 
 /// The different shards of a list, each with all its replicas, in the order of their first ones.
 ///
-/// A flat range that is a box counts as that box. Shards without elements are left out, unless the
-/// table has no others: then one stands for the tensor.
+/// A flat range that is a box counts as that box. Shards without elements are omitted, unless the
+/// table has no others: then one represents the tensor.
 constexpr std::vector<equal_shards> different_shards(shard_table const& shards) {
     shard_table const table = with_boxes(shards);
     std::vector<std::uint32_t> order;
@@ -81,7 +81,7 @@ constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
 /// The number of a rank among those that hold the same shard, in the order of ranks; 0 is the main
 /// copy.
 ///
-/// \pre        `how.region(rank)` is there
+/// \pre        `how.region(rank)` has a value
 /// \par Source `replica_id` of Megatron-Core, which every caller makes up; here it follows from the
 ///             placements
 constexpr index_t replica_number(distribution const& how, holder_t rank) {
@@ -98,7 +98,7 @@ constexpr index_t replica_number(distribution const& how, holder_t rank) {
 ///
 /// Shards without elements have no main copy.
 ///
-/// \pre    `tensor` is one of the layout's, and `replicas` has as many numbers as it has shards
+/// \pre    `tensor` is one of the layout's, and `replicas` has one number for each of its shards
 /// \throws error with errc::bad_layout that names key, shard and the ranks that hold it
 RESHARD_DECL void check_replicas(layout const& all, tensor_layout const& tensor,
                                  std::vector<index_t> const& replicas);

@@ -17,7 +17,7 @@
 #include <vector>
 
 /// \file
-/// The shards of one tensor by arithmetic: what a `shard_table` lists, without a list.
+/// The shards of one tensor by arithmetic: the content of a `shard_table`, without a list.
 
 namespace reshard::detail {
 
@@ -31,7 +31,7 @@ namespace reshard::detail {
 /// \par Units elements
 class shard_grid {
 public:
-    /// The shards from holder `first` on; the fastest axis stands first.
+    /// The shards from holder `first` on; the fastest axis is first.
     ///
     /// \pre `find_fault` finds none in the placements, none of which is `only`; each extent is more
     ///      than 1, and no two shards have one holder
@@ -45,7 +45,7 @@ public:
     constexpr explicit shard_grid(grid_recipe const& recipe)
         : shard_grid(recipe.shape, recipe.first_holder, recipe.axes) {}
 
-    /// What the grid is made of.
+    /// The arguments of the grid.
     constexpr grid_recipe recipe() const {
         grid_recipe result{shape_, first_holder(), {}};
         for (std::size_t i = axes_.size(); i-- > 0;)
@@ -63,7 +63,7 @@ public:
     /// The number of shards.
     constexpr std::size_t size() const { return static_cast<std::size_t>(shards_); }
 
-    /// Who holds shard `i`; ascending.
+    /// The holder of shard `i`; ascending.
     ///
     /// \pre `i < size()`, here and below
     constexpr holder_t holder(std::size_t i) const {
@@ -75,7 +75,7 @@ public:
         return static_cast<holder_t>(sum);
     }
 
-    /// The shard of a holder, or nothing where it has none.
+    /// The shard of a holder, or empty if it has none.
     constexpr std::optional<std::uint32_t> find(holder_t holder) const {
         index_t left = index_t{holder} - first_holder_;
         index_t shard = 0;
@@ -89,8 +89,8 @@ public:
         return left == 0 ? std::optional(static_cast<std::uint32_t>(shard)) : std::nullopt;
     }
 
-    /// What shard `i` is; where it has no elements, a box at offset = extent. Where blocks are
-    /// dealt out, all from its first to its last one, of which `cycles` says which are its.
+    /// The region of shard `i`; without elements, a box at offset = extent. For cyclic blocks, the
+    /// box from its first to its last block; `cycles` says which blocks are the shard's.
     constexpr box region(std::size_t i) const { return box_at(box_of(i)); }
 
     /// The axes along which shard `i` is blocks of its region.
@@ -153,7 +153,7 @@ public:
             sum_of(false, i, &grid_axis::shard_stride, &grid_axis::part_stride));
     }
 
-    /// Calls `visit(shard)` for the shard of a holder, where it has one.
+    /// Calls `visit(shard)` for the shard of a holder, if it has one.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
         if (auto const shard = find(holder))
@@ -161,8 +161,8 @@ public:
     }
 
     /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
-    /// the shared ones; for each block of it, where blocks are dealt out. Takes time in proportion
-    /// to the number of calls.
+    /// the shared ones. Cyclic blocks are visited one by one. Takes time in proportion to the
+    /// number of calls.
     ///
     /// \pre `region.ndim() == ndim()`
     template <class Visitor>
@@ -170,8 +170,8 @@ public:
         visit_parts(0, 0, whole(shape_), region, visit);
     }
 
-    /// True where shards of the same number are the same boxes of the same shape, whoever holds
-    /// them.
+    /// True if shards of the same number are the same boxes of the same shape, regardless of their
+    /// holders.
     constexpr bool same_geometry(shard_grid const& other) const {
         auto const same = [](grid_axis const& a, grid_axis const& b) {
             return a.extent == b.extent && a.how == b.how;
@@ -189,7 +189,7 @@ public:
         }
     }
 
-    /// Adds who holds the shards, which is all else that makes two grids equal.
+    /// Adds the holders of the shards, the only other difference between grids.
     constexpr void add_holders(hasher& digest) const {
         digest.add(static_cast<std::uint64_t>(first_holder_));
         for (grid_axis const& axis : axes_)
@@ -214,7 +214,7 @@ private:
                 step_ = 0;
     }
 
-    /// The axis outside those that are there: its strides are the products of their extents.
+    /// The axis outside the existing ones: its strides are the products of their extents.
     constexpr grid_axis axis_of(held_axis const& one) {
         index_t& count = one.how.cuts() ? boxes_ : replicas_;
         grid_axis axis{one.how, one.extent, one.holder_stride, shards_, count, {}};
@@ -263,7 +263,7 @@ private:
         }
     }
 
-    /// As `visit_parts`, where blocks are dealt out.
+    /// As `visit_parts`, for cyclic blocks.
     template <class Visitor>
     constexpr void visit_blocks(std::size_t next, index_t number, box const& held,
                                 box const& region, Visitor& visit) const {

@@ -14,11 +14,11 @@
 #include <vector>
 
 /// \file
-/// Who holds which part of one tensor.
+/// The shards of one tensor and their holders.
 
 namespace reshard::detail {
 
-/// A shard of a tensor: who holds what of it.
+/// A shard of a tensor and its holder.
 struct table_shard {
     holder_t holder = 0;
     box region;
@@ -31,8 +31,8 @@ struct table_shard {
     }
 };
 
-/// \throws error with errc::bad_layout where offset and shape have different axes, or where the
-///         flat range is none
+/// \throws error with errc::bad_layout if offset and shape have different axes, or if the flat
+///         range is invalid
 constexpr void validate(table_shard const& shard) {
     if (shard.region.offset.size() != shard.region.shape.size())
         fail(errc::bad_layout, "it has the shard ", shard.region.shape, " at offset ",
@@ -61,7 +61,7 @@ public:
         return {holder(i), region(i), flat(i), cycles(i)};
     }
 
-    /// The flat range of shard `i`, or nothing where it is the whole region.
+    /// The flat range of shard `i`, or empty if it is the whole region.
     constexpr std::optional<flat_range> flat(std::size_t i) const {
         if (flats_.empty() || flats_[i].begin < 0)
             return std::nullopt;
@@ -108,13 +108,13 @@ public:
         push_back(shard.holder, shard.region, shard.flat, shard.cycles);
     }
 
-    /// The boxes of shard `i`: those of a flat range in the order in which it stores them, blocks
-    /// in row-major order.
+    /// The boxes of shard `i`: boxes of a flat range in the order of storage, blocks in row-major
+    /// order.
     constexpr std::vector<box> boxes(std::size_t i) const {
         return boxes_of(region(i), flat(i), cycles(i));
     }
 
-    /// True where no shard is a flat range.
+    /// True if no shard is a flat range.
     constexpr bool all_boxes() const { return flats_.empty(); }
 
     /// The regions alone; equal lists and equal flat ranges have equal plans.
@@ -122,7 +122,7 @@ public:
     constexpr std::vector<holder_t> const& holders() const { return holders_; }
     constexpr std::vector<axis_cycles> const& all_cycles() const { return cycles_; }
 
-    /// True where shards of the same number are the same elements, whoever holds them.
+    /// True if shards of the same number are the same elements, regardless of their holders.
     constexpr bool same_geometry(shard_table const& other) const {
         return regions_ == other.regions_ && flats_ == other.flats_ && cycles_ == other.cycles_;
     }
@@ -135,7 +135,7 @@ public:
         add_value(digest, cycles_);
     }
 
-    /// Adds who holds the shards.
+    /// Adds the holders of the shards.
     constexpr void add_holders(hasher& digest) const {
         for (holder_t const one : holders_)
             digest.add(std::uint64_t{one});
@@ -154,8 +154,8 @@ private:
 
     box_list regions_;
     std::vector<holder_t> holders_;
-    std::vector<flat_range> flats_;   ///< empty where no shard is flat
-    std::vector<axis_cycles> cycles_; ///< empty where no shard is cyclic
+    std::vector<flat_range> flats_;   ///< empty if no shard is flat
+    std::vector<axis_cycles> cycles_; ///< empty if no shard is cyclic
     axis_cycles none_;
 };
 

@@ -14,8 +14,7 @@
 #include <vector>
 
 /// \file
-/// Who holds what of a tensor without a list of shards: distributions of its parts, cut flat or
-/// not.
+/// The holders of a tensor without a list of shards: distributions of its parts, cut flat or not.
 
 namespace reshard {
 
@@ -26,7 +25,7 @@ struct flat_sharing {
     /// Of the mesh: the ranks along them have slices 0, 1, ..., along the last axis first.
     axis_set axes = 0;
 
-    /// Where it lies in their buffer; nothing: it has one for itself.
+    /// Its slices of their buffer; std::nullopt: it has a buffer for itself.
     std::optional<flat_slices> slices;
 
     constexpr bool operator==(flat_sharing const&) const = default;
@@ -49,7 +48,7 @@ struct sharding_part {
 /// A tensor and how it is spread over ranks, in memory that does not depend on their number.
 ///
 /// Most tensors are one part. A fused one has more: a rank holds a shard of each and stores them
-/// one behind the other.
+/// one after the other.
 ///
 /// \invariant parts that are not copies do not overlap; all whose ranks are not listed have the
 ///            same number of ranks
@@ -77,7 +76,7 @@ constexpr box largest_region(distribution const& how) {
 
 /// The number of ranks along the axes, all of which must replicate.
 ///
-/// \throws error with errc::bad_layout where one does not, or is not there
+/// \throws error with errc::bad_layout if one does not, or does not exist
 constexpr index_t count_sharing(std::string const& key, sharding_part const& segment) {
     mesh const& ranks = segment.how.ranks();
     index_t count = 1;
@@ -96,7 +95,7 @@ constexpr index_t count_sharing(std::string const& key, sharding_part const& seg
     return count;
 }
 
-/// \throws error with errc::bad_layout where the slices of a part do not hold its elements
+/// \throws error with errc::bad_layout if the slices of a part do not hold its elements
 constexpr void check_flat(std::string const& key, sharding_part const& segment) {
     index_t const count = count_sharing(key, segment);
     for (placement const& each : segment.how.placements())
@@ -117,7 +116,7 @@ constexpr void check_flat(std::string const& key, sharding_part const& segment) 
 
 } // namespace detail
 
-/// Refuses a sharding whose parts exceed the tensor, have different ranks, or share what they cut.
+/// Refuses a sharding whose parts exceed the tensor, have different ranks, or share cut axes.
 ///
 /// \throws error with errc::bad_layout that names key, axis and both numbers
 constexpr void check(tensor_sharding const& tensor) {

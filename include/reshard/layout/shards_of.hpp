@@ -42,12 +42,12 @@ public:
 
     constexpr index_t count() const { return element_count(extents_); }
 
-    /// How much larger the number of the place with slice `i` is than that of the one with slice 0.
+    /// The distance from the position with slice 0 to the position with slice `i`.
     constexpr holder_t distance(index_t i) const {
         return static_cast<holder_t>(linear_offset(unravel_index(i, extents_), strides_));
     }
 
-    /// The slice of a place.
+    /// The slice at a position.
     constexpr index_t slice_at(holder_t place) const {
         index_vector at;
         for (std::size_t i = 0; i < extents_.size(); ++i)
@@ -65,7 +65,7 @@ constexpr flat_slices slices_of(flat_sharing const& flat, index_t elements, inde
     return flat.slices ? *flat.slices : padded_slices(elements, count);
 }
 
-/// A region of a part that ranks share; `first` is the place of the one with slice 0.
+/// A region of a part that ranks share; `first` is the position of the rank with slice 0.
 struct shared_region {
     sharding_part const& segment;
     box const& region;
@@ -108,7 +108,7 @@ constexpr void for_each_holder_of_part(sharding_part const& segment, box const& 
 }
 
 /// Calls `visit(rank, region, flat)` for each shard that has elements of `wanted`; `flat` is the
-/// range of `region`, where it is cut flat. Where blocks are dealt out, some of the region are the
+/// range of `region`, if it is cut flat. For cyclic blocks, only parts of the region are the
 /// rank's.
 ///
 /// Takes time in proportion to the number of calls and of the tensor's parts.
@@ -142,7 +142,7 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
 
 /// The shards of a tensor that a rank holds, in the order in which it stores them.
 ///
-/// A box may be empty, as FSDP2 leaves them; flat ranges without elements are left out.
+/// A box may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
 ///
 /// \pre the rank is one of the mesh's, or ranks are listed
 constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, holder_t rank) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 /// \file
-/// What a job must have, whatever it happens to hold.
+/// Keys that a job requires, regardless of the tensors that it holds.
 
 namespace reshard {
 
@@ -24,8 +24,8 @@ struct state_need {
     /// A key, or a pattern (see `key_pattern`) that one key at least must match, unless it ends
     /// with `?`.
     std::string keys;
-    /// What must be there beside each of these keys, for which `*` stands. Keys of such a form are
-    /// none of `keys`, though its pattern may match them.
+    /// The keys required beside each of these keys; `*` is replaced by the key. Keys of such a form
+    /// do not count as `keys`, even if its pattern matches them.
     std::vector<std::string> with = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.keys, self.with); }
@@ -37,11 +37,11 @@ namespace detail {
 
 /// Refuses a job that lacks something.
 ///
-/// \param field what the needs are a member of, for the message
+/// \param field the member that has the needs, for the message
 /// \param known the keys that patterns are matched with
-/// \param there those of them that are saved, or loaded
-/// \throws error with errc::unknown_key, which names the first keys that are lacking, what each of
-///         them belongs to, and a key that is nearly called so and that nothing else needs
+/// \param there the known keys that are saved, or loaded
+/// \throws error with errc::unknown_key, which names the first missing keys, the key to which each
+///         belongs, and a similar key that nothing else needs
 RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,
                               std::vector<std::string> const& known,
                               std::vector<std::string> const& there);

@@ -11,17 +11,17 @@
 #include <vector>
 
 /// \file
-/// What is done about keys that only one side has.
+/// The treatment of keys that only one side has.
 
 namespace reshard {
 
-/// What a load does about *unexpected* keys, which are wanted but not available, and *missing*
-/// ones, which are available but not wanted.
+/// How a load treats *unexpected* keys, which are wanted but not available, and *missing* ones,
+/// which are available but not wanted.
 ///
 /// \par Source the eight modes of Megatron-Core's `StrictHandling`, with its two words for the two
 ///             sides
 enum class strictness {
-    assume_ok_unexpected, ///< nothing is compared; the load itself refuses what it cannot find
+    assume_ok_unexpected, ///< nothing is compared; the load itself refuses missing tensors
     log_unexpected,       ///< unexpected keys are skipped and logged
     log_all,              ///< missing keys are logged too
     raise_unexpected,     ///< unexpected keys are an error
@@ -49,7 +49,7 @@ namespace detail {
 
 /// The mode of that name.
 ///
-/// \throws error with errc::usage where there is none; it has all names
+/// \throws error with errc::usage if there is none; it has all names
 RESHARD_DECL strictness strictness_from_name(std::string_view text);
 
 /// Keys that only one side has, sorted.
@@ -67,7 +67,7 @@ RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
 
 } // namespace detail
 
-/// What a mode makes of a mismatch.
+/// The verdict of a mode on a mismatch.
 struct strict_verdict {
     detail::key_mismatch log;               ///< to be logged
     detail::key_mismatch raise;             ///< the load must fail
@@ -79,13 +79,13 @@ struct strict_verdict {
 
 namespace detail {
 
-/// What is to be done about a mismatch.
+/// The verdict on a mismatch.
 RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found);
 
-/// A mismatch for people, with the first keys of each side; nothing where there is none.
+/// A mismatch for people, with the first keys of each side; empty if there is none.
 RESHARD_DECL std::string describe(key_mismatch const& keys);
 
-/// Throws what a verdict says is an error.
+/// Throws the error of a verdict, if it has one.
 ///
 /// \throws error with errc::unknown_key, which names the first keys
 RESHARD_DECL void raise(strict_verdict const& verdict);

@@ -17,20 +17,20 @@
 #include <vector>
 
 /// \file
-/// Who holds which part of one tensor, listed or computed.
+/// The shards of one tensor and their holders, listed or computed.
 
 namespace reshard::detail {
 
 /// Grids that lie side by side in one tensor: fused tensors, and those that ZeRO cuts flat, in
 /// memory that does not depend on the number of ranks.
 ///
-/// Shards and boxes of the first grid are numbered first, then those of the second, and so on.
+/// The shards and boxes of the first grid are numbered first, then the second grid's, and so on.
 ///
 /// \par Units     elements
 /// \invariant     there is a grid, and no two share elements
 class grid_list {
 public:
-    /// \throws error with errc::overflow where 32 bits do not count the boxes
+    /// \throws error with errc::overflow if 32 bits do not count the boxes
     constexpr explicit grid_list(std::vector<flat_grid> grids) : grids_(std::move(grids)) {
         BOOST_ASSERT(!grids_.empty());
         for (flat_grid const& one : grids_) {
@@ -108,7 +108,7 @@ public:
         return found;
     }
 
-    /// Which replica of box `number` a holder has, or nothing where it does not have that box.
+    /// Which replica of box `number` a holder has, or empty if it does not have that box.
     constexpr std::optional<std::size_t> replica_held(std::size_t number, holder_t holder) const {
         grid_number const at = box_place(number);
         return at.grid.replica_held(at.number, holder);
@@ -126,7 +126,7 @@ public:
             });
     }
 
-    /// True where shards of the same number are the same elements, whoever holds them.
+    /// True if shards of the same number are the same elements, regardless of their holders.
     constexpr bool same_geometry(grid_list const& other) const {
         return std::equal(
             grids_.begin(), grids_.end(), other.grids_.begin(), other.grids_.end(),
@@ -139,7 +139,7 @@ public:
             one.add_geometry(digest);
     }
 
-    /// Adds who holds the shards, which is all else that makes two lists equal.
+    /// Adds the holders of the shards, the only other difference between lists.
     constexpr void add_holders(hasher& digest) const {
         for (flat_grid const& one : grids_)
             one.grid().add_holders(digest);
@@ -187,7 +187,7 @@ class tensor_shards {
         return *table_;
     }
 
-    /// What `question` says of whatever the shards are.
+    /// The answer of `question` for the form of the shards.
     template <class Question>
     constexpr auto ask(Question&& question) const {
         return grid() ? question(*grid_) : grids() ? question(*grids_) : question(listed());
@@ -204,7 +204,7 @@ public:
 
     constexpr explicit operator bool() const { return form_ != form::none; }
 
-    /// What they are, or null where they are something else.
+    /// The shards as a table, or null in another form.
     constexpr shard_table const* table() const { return form_ == form::table ? table_ : nullptr; }
     constexpr shard_grid const* grid() const { return form_ == form::grid ? grid_ : nullptr; }
     constexpr grid_list const* grids() const { return form_ == form::grids ? grids_ : nullptr; }
@@ -253,15 +253,15 @@ public:
             for_each_block(region(i), cycles(i), visit);
     }
 
-    /// Calls `visit(shard)` for each shard of a holder, ascending; looks at all shards only where
-    /// they are listed.
+    /// Calls `visit(shard)` for each shard of a holder, ascending; looks at all shards only if they
+    /// are listed.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
         if (*this)
             ask([&](auto const& shards) { shards.for_each_of(holder, visit); });
     }
 
-    /// True where both are the same boxes in the same order, seen without looking at all of them.
+    /// True if both are the same boxes in the same order, seen without looking at all of them.
     /// Listed and computed ones are never seen to be.
     constexpr bool same_geometry(tensor_shards const& other) const {
         if (form_ != other.form_ || !*this)
@@ -278,7 +278,7 @@ public:
             ask([&](auto const& shards) { shards.add_geometry(digest); });
     }
 
-    /// Adds who holds them.
+    /// Adds their holders.
     constexpr void add_holders(hasher& digest) const {
         if (*this)
             ask([&](auto const& shards) { shards.add_holders(digest); });

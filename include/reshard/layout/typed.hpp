@@ -46,7 +46,7 @@ struct fixed_string {
     constexpr auto operator<=>(fixed_string const&) const = default;
 };
 
-/// Equal texts, whatever their lengths as types.
+/// Compares texts, also of different lengths as types.
 template <std::size_t N, std::size_t M>
 constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
     return a.view() == b.view();
@@ -89,7 +89,7 @@ concept names_data_type = requires {
     { T::value } -> std::convertible_to<data_type>;
 };
 
-/// A type that a typed shard may name as that of its elements.
+/// A type that a typed shard may have as its element type.
 template <class T>
 concept has_data_type =
     names_data_type<T> || requires { data_type_traits<std::remove_cv_t<T>>::value; };
@@ -103,7 +103,7 @@ consteval data_type named_data_type() {
         return data_type_of<T>;
 }
 
-/// True where no extent is negative and the number of elements fits 64 bits.
+/// True if no extent is negative and the number of elements fits 64 bits.
 constexpr bool is_shape(index_vector const& shape) {
     index_t product = 1;
     for (index_t const extent : shape) {
@@ -116,12 +116,12 @@ constexpr bool is_shape(index_vector const& shape) {
     return true;
 }
 
-/// True where the region has `ndim` axes.
+/// True if the region has `ndim` axes.
 constexpr bool has_axes(box const& region, std::size_t ndim) {
     return region.offset.size() == ndim && region.shape.size() == ndim;
 }
 
-/// True where the region lies inside the shape, and where they cannot be compared.
+/// True if the region lies inside the shape, and also if they cannot be compared.
 constexpr bool lies_inside(box const& region, index_vector const& shape) {
     if (!has_axes(region, shape.size()))
         return true;
@@ -146,7 +146,7 @@ inline constexpr auto number = detail::digits_of<Number>();
 
 /// A shard whose key, element type, global shape and region are part of its type.
 ///
-/// `T` is an element type, or `data_type_constant<data_type::f8_e4m3>` where C++ has no such type.
+/// `T` is an element type, or `data_type_constant<data_type::f8_e4m3>` if C++ has no such type.
 template <detail::fixed_string Key, class T, index_vector Global, box Region>
 struct shard {
     static_assert(!Key.view().empty(), "a typed::shard needs a key");
@@ -190,7 +190,7 @@ struct flat_shard : Shard {
 
 namespace reshard::detail {
 
-/// A type that says what a `shard_descriptor` says.
+/// A type with the content of a `shard_descriptor`.
 template <class T>
 concept shard_type = std::convertible_to<T, shard_descriptor> && requires {
     { T::key } -> std::convertible_to<std::string_view>;
@@ -200,7 +200,7 @@ concept shard_type = std::convertible_to<T, shard_descriptor> && requires {
     { T::flat } -> std::convertible_to<std::optional<flat_range>>;
 };
 
-/// A descriptor without strings of its own: not every compiler has them in constant expressions.
+/// A descriptor that does not own its strings: not every compiler has them in constant expressions.
 struct shard_facts {
     std::string_view key;
     data_type dtype{};
@@ -211,7 +211,7 @@ struct shard_facts {
     constexpr bool operator==(shard_facts const&) const = default;
 };
 
-/// What a shard type says, as a value.
+/// The content of a shard type, as a value.
 template <shard_type T>
 constexpr shard_facts facts_of() {
     return {T::key, T::dtype, T::global_shape, T::region, T::flat};
@@ -223,12 +223,12 @@ struct place_pair {
     std::size_t second;
 };
 
-/// True where two shards of one key cannot stand side by side.
+/// True if two shards of one key contradict each other.
 constexpr bool clash(shard_facts const& a, shard_facts const& b) {
     return a.global_shape != b.global_shape || a.dtype != b.dtype || a == b;
 }
 
-/// The first two shards of one key that cannot stand side by side.
+/// The first two shards of one key that contradict each other.
 template <std::size_t N>
 constexpr std::optional<place_pair> find_clash(std::array<shard_facts, N> const& shards) {
     std::array<std::size_t, N> order{};
@@ -244,7 +244,7 @@ constexpr std::optional<place_pair> find_clash(std::array<shard_facts, N> const&
     return std::nullopt;
 }
 
-/// Says what is wrong with two shards of one key.
+/// Reports the fault of two shards of one key.
 template <shard_type A, shard_type B>
 struct shards_of_one_key {
     static_assert(A::global_shape == B::global_shape,
@@ -253,7 +253,7 @@ struct shards_of_one_key {
     static_assert(facts_of<A>() != facts_of<B>(), "a typed::state_dict has the same shard twice");
 };
 
-/// True; does not compile where two of the shards clash.
+/// True; does not compile if two of the shards clash.
 template <shard_type... Shards>
 consteval bool shards_agree() {
     constexpr auto pair =

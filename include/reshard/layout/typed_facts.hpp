@@ -21,8 +21,8 @@
 #include <vector>
 
 /// \file
-/// What ranks of typed layouts hold, and questions for a `static_assert`; equal tensors are looked
-/// at once.
+/// The shards of each rank of typed layouts, and questions for a `static_assert`; equal tensors are
+/// examined once.
 
 namespace reshard {
 
@@ -83,7 +83,7 @@ std::vector<shard_descriptor> descriptors_of(holder_t rank) {
 
 namespace reshard::detail {
 
-/// True where the boxes of a kind, which share no elements, are all of the tensor.
+/// True if the boxes of a kind, which share no elements, cover the tensor.
 template <typed::kind const* Kind>
 inline constexpr bool kind_is_covered = [] {
     shard_grid const shards = grid_of(Kind->how());
@@ -93,7 +93,7 @@ inline constexpr bool kind_is_covered = [] {
     return held == element_count(Kind->shape);
 }();
 
-/// True where all boxes of a kind have one shape.
+/// True if all boxes of a kind have one shape.
 template <typed::kind const* Kind>
 inline constexpr bool kind_has_equal_shards = [] {
     shard_grid const shards = grid_of(Kind->how());
@@ -103,7 +103,7 @@ inline constexpr bool kind_has_equal_shards = [] {
     return true;
 }();
 
-/// True where a predicate is of all kinds of a layout; asks each kind once.
+/// True if a predicate is of all kinds of a layout; asks each kind once.
 template <class Layout>
 struct every_kind {
     template <std::size_t... I>
@@ -121,11 +121,11 @@ struct every_kind {
     }
 };
 
-/// Who holds what, as a type: one `typed::state_dict` a rank.
+/// The holders of all shards, as a type: one `typed::state_dict` a rank.
 template <class... Ranks>
 struct typed_ranks {};
 
-/// One tensor and its shards, without a string of its own.
+/// One tensor and its shards, without a copy of its strings.
 struct keyed_table {
     std::string_view key;
     data_type dtype{};
@@ -174,7 +174,7 @@ private:
     std::vector<keyed_table> tables_;
 };
 
-/// True where the shards, replicas aside, are all of the tensor, each element once.
+/// True if the shards, replicas aside, cover the tensor, each element once.
 constexpr bool is_held(keyed_table const& tensor) {
     box_list held(tensor.shape.size());
     for (std::size_t i = 0; i < tensor.shards.size(); ++i)
@@ -187,7 +187,7 @@ constexpr bool is_held(keyed_table const& tensor) {
 
 namespace reshard::typed {
 
-/// True where every element of every tensor has a holder: so it is for all typed layouts that
+/// True if every element of every tensor has a holder: so it is for all typed layouts that
 /// compile; `typed_ranks` may leave gaps.
 template <class Layout>
 inline constexpr bool is_covered =
@@ -199,12 +199,12 @@ inline constexpr bool is_covered<detail::typed_ranks<Ranks...>> = [] {
     return std::all_of(all.all().begin(), all.all().end(), detail::is_held);
 }();
 
-/// True where every cut divides its extent: ranks that hold some of a tensor hold equally much.
+/// True if every cut divides its extent: ranks that hold some of a tensor hold equally much.
 template <class Layout>
 inline constexpr bool has_equal_shards =
     detail::every_kind<Layout>::has_equal_shards(std::make_index_sequence<Layout::keys.size()>());
 
-/// True where both layouts have the same keys, in whatever order.
+/// True if both layouts have the same keys, in any order.
 template <class A, class B>
 inline constexpr bool has_same_keys = [] {
     if (A::keys.size() != B::keys.size())

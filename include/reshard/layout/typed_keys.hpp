@@ -15,12 +15,12 @@
 #include <utility>
 
 /// \file
-/// The keys of a typed layout, found in a few steps, since compilers count those of a constant; and
+/// The keys of a typed layout, found in a few steps, since compilers limit the steps of a constant; and
 /// lists of tensors.
 
 namespace reshard::detail {
 
-/// A key and a number that stands for it; each key's is a constant of its own.
+/// A key and its hash; each key's is a separate constant.
 struct hashed_key {
     std::string_view text;
     std::uint64_t hash = 0;
@@ -38,9 +38,9 @@ struct hashed_key {
     }
 };
 
-/// Keys and their places in a list, as a table that is made once and looked into often.
+/// Keys and their indices in a list, as a table that is made once and searched often.
 ///
-/// Sorting 300 keys that begin alike takes more steps than clang allows a constant.
+/// Sorting 300 keys with a common prefix takes more steps than clang allows a constant.
 template <std::size_t N>
 class typed_keys {
 public:
@@ -60,17 +60,17 @@ public:
     /// \pre `i < size()`
     constexpr hashed_key const& operator[](std::size_t i) const { return keys_[i]; }
 
-    /// The place of that key, `size()` where it is not there.
+    /// The index of that key, or `size()` if it does not exist.
     constexpr std::size_t find(hashed_key const& key) const {
         std::uint32_t const slot = slots_[slot_of(key)];
         return slot == 0 ? N : slot - 1;
     }
 
-    /// The places of the first two keys that are equal, or nothing.
+    /// The indices of the first two equal keys, or std::nullopt.
     constexpr std::optional<std::pair<std::size_t, std::size_t>> twice() const { return twice_; }
 
 private:
-    /// Where the key stands, or would; half of the slots are empty, so that there is such a place.
+    /// The slot of the key, or its free slot; half of the slots are empty, so one exists.
     constexpr std::size_t slot_of(hashed_key const& key) const {
         std::size_t slot = key.hash % slots_.size();
         while (slots_[slot] != 0 && keys_[slots_[slot] - 1] != key)
@@ -79,7 +79,7 @@ private:
     }
 
     std::array<hashed_key, N> keys_;
-    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else a place + 1
+    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else index + 1
     std::optional<std::pair<std::size_t, std::size_t>> twice_;
 };
 

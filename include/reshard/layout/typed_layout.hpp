@@ -25,8 +25,8 @@
 #include <vector>
 
 /// \file
-/// A whole job's layout as a type: a mesh, and tensors with their placements. What a tensor is but
-/// for its key is its kind: tensors of a kind are checked and planned once.
+/// A whole job's layout as a type: a mesh, and tensors with their placements. The kind of a tensor
+/// is everything except its key: tensors of a kind are checked and planned once.
 
 namespace reshard {
 
@@ -36,8 +36,8 @@ namespace typed {
 
 /// Data type, shape and placements of a tensor on a mesh.
 ///
-/// A constant of which there is one for all tensors that are alike: its address is a template
-/// argument in place of all of this, and stands for it.
+/// A constant that all equal tensors share: its address is a template argument in place of all of
+/// this.
 struct kind {
     mesh ranks;
     data_type dtype{};
@@ -52,6 +52,10 @@ struct kind {
 
 namespace detail {
 
+/// The key of a tensor; layouts with the same key share it.
+template <fixed_string Key>
+inline constexpr hashed_key hash_of{Key.view()};
+
 template <auto... Placements>
 constexpr std::vector<placement> placement_list() {
     return {placement(Placements)...};
@@ -60,7 +64,7 @@ constexpr std::vector<placement> placement_list() {
 template <mesh Ranks, data_type Type, index_vector Shape, auto... Placements>
 inline constexpr typed::kind kind_constant{Ranks, Type, Shape, &placement_list<Placements...>};
 
-/// What a typed tensor is but for its key: all that the compiler works out once for equal tensors.
+/// A typed tensor without its key: what the compiler evaluates once for equal tensors.
 template <class T, index_vector Shape, auto... Placements>
 struct typed_form {
     static constexpr bool has_type = has_data_type<T>;
@@ -74,12 +78,12 @@ struct typed_form {
 
     static constexpr std::vector<placement> placements() { return placement_list<Placements...>(); }
 
-    /// What it is on that mesh.
+    /// Its kind on that mesh.
     template <mesh Ranks>
     static constexpr typed::kind const* kind_on =
         &kind_constant<Ranks, dtype, Shape, Placements...>;
 
-    /// What keeps it from being placed on that mesh, or nothing.
+    /// The fault of its placement on that mesh, or std::nullopt.
     template <mesh Ranks>
     static constexpr std::optional<placement_fault> fault_on =
         find_fault(Ranks.shape(), placements(), Shape);
@@ -104,7 +108,7 @@ struct tensor : detail::typed_form<T, Shape, Placements...> {
                   "the shape of a typed::tensor has a negative extent or too many elements");
 
     static constexpr std::string_view key = Key.view();
-    static constexpr detail::hashed_key hashed = detail::hashed_key(Key.view());
+    static constexpr detail::hashed_key const& hashed = detail::hash_of<Key>;
 
     /// The shard that holds that region.
     template <box Region>
@@ -161,7 +165,7 @@ using with_placements = typename detail::replaced<Tensors, Placements...>::type;
 
 namespace detail {
 
-/// Says what is wrong with the placements of a tensor, and with which numbers.
+/// Reports the fault in the placements of a tensor, with its numbers.
 template <class Tensor, placement_fault Fault>
 struct placement_of {
     using kind = placement_fault::kind;
@@ -189,7 +193,7 @@ struct tensors_of_one_key {
     static_assert(First::key != Second::key, "a typed::layout has two tensors of one key");
 };
 
-/// The keys of a layout; does not compile where one appears twice.
+/// The keys of a layout; does not compile if one appears twice.
 template <class... Tensors>
 consteval typed_keys<sizeof...(Tensors)> different_keys(boost::mp11::mp_list<Tensors...>) {
     constexpr typed_keys<sizeof...(Tensors)> keys(
@@ -251,7 +255,7 @@ struct layout {
     static constexpr mesh ranks = Ranks;
     using tensors = detail::all_tensors<Tensors...>;
 
-    /// The keys, and what the tensors are but for them, in their order.
+    /// The keys, and the kinds of the tensors, in their order.
     static constexpr auto keys = detail::different_keys(tensors());
     static constexpr auto kinds = detail::kinds_on<Ranks>(tensors());
 

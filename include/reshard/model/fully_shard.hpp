@@ -12,11 +12,11 @@
 #include <vector>
 
 /// \file
-/// FSDP2: an axis of every tensor cut by the ranks of a mesh axis, over whatever cuts it already.
+/// FSDP2: an axis of every tensor cut by the ranks of a mesh axis, in addition to earlier cuts.
 
 namespace reshard::detail {
 
-/// Whether an axis of the mesh behind `mesh_axis` cuts that axis of the tensor.
+/// Whether an axis of the mesh after `mesh_axis` cuts that axis of the tensor.
 constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
                              std::size_t tensor_axis) {
     for (std::size_t i = mesh_axis + 1; i < how.placements().size(); ++i)
@@ -29,14 +29,15 @@ constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
 
 namespace reshard::model {
 
-/// The distribution in which the ranks along `mesh_axis` cut what they would all hold by `how`.
+/// The distribution in which the ranks along `mesh_axis` cut the part that they would all hold by
+/// `how`.
 ///
 /// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide.
-/// Where tensor parallelism cuts the same axis, it cuts first, and the result is a strided shard. A
+/// If tensor parallelism cuts the same axis, it cuts first, and the result is a strided shard. A
 /// mesh of two data-parallel axes of which one is given here is HSDP.
 ///
 /// \throws     error with errc::bad_layout that names key, axis and both numbers for a scalar, an
-///             axis that is not there or does not divide, and for a mesh axis that does not
+///             axis that does not exist or does not divide, and for a mesh axis that does not
 ///             replicate
 /// \par Source `fully_shard` of PyTorch
 constexpr distribution fully_shard(distribution const& how, std::string_view mesh_axis,

@@ -35,8 +35,8 @@ namespace reshard::model {
 /// | gate and up of PaddlePaddle (`fused_ffn`) | gate, up | tensor-parallel ranks |
 /// | `linear_fc1` of Megatron-Core, as one tensor of all ranks | gate, up | 1 |
 ///
-/// \throws error with errc::shape_mismatch where the tensors do not fit one another, or the blocks
-///         them
+/// \throws error with errc::shape_mismatch if the tensors do not fit together, or the blocks do not
+///         fit the tensors
 constexpr expression interleave(std::span<expression const> tensors, std::size_t axis,
                                 index_t blocks) {
     std::vector<std::vector<expression>> parts;
@@ -59,8 +59,8 @@ constexpr expression interleave(std::initializer_list<expression> tensors, std::
 /// The tensors of these extents along the axis that `fused` was made of.
 ///
 /// \post   `interleave(deinterleave(fused, axis, blocks, extents), axis, blocks)` is `fused`
-/// \throws error with errc::shape_mismatch where the extents do not sum to that of `fused`, or the
-///         blocks do not fit them
+/// \throws error with errc::shape_mismatch if the extents do not sum to the extent of `fused`, or
+///         the blocks do not fit them
 constexpr std::vector<expression> deinterleave(expression const& fused, std::size_t axis,
                                                index_t blocks,
                                                std::vector<index_t> const& extents) {

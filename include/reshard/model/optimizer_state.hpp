@@ -18,12 +18,12 @@
 
 namespace reshard::model {
 
-/// What an optimizer keeps for each parameter.
+/// A state that an optimizer keeps for each parameter.
 struct state_kind {
     std::string prefix = {}; ///< of the key, before the parameter's
     std::string suffix = {};
     data_type dtype = data_type::f32;
-    bool is_master = false; ///< only where the parameter has another data type
+    bool is_master = false;                        ///< only if the parameter has another data type
     std::optional<index_vector> scalar_shape = {}; ///< one number, in this shape
 };
 
@@ -46,8 +46,8 @@ constexpr bool is_kept_for(state_kind const& kind, data_type parameter) {
     return !kind.is_master || kind.dtype != parameter;
 }
 
-/// The state that an optimizer keeps for a parameter; what has its shape lies as `parameter` says,
-/// what is a number on every rank that may have some of it.
+/// The state that an optimizer keeps for a parameter; state of its shape has the layout of
+/// `parameter`, a number is on every rank that may have some of it.
 ///
 /// For ZeRO, `parameter` is what `shard_buffers`, `shard_slices` or `shard_whole` make of it.
 RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& parameter,
@@ -72,7 +72,7 @@ public:
 
     /// The state of the one that was found.
     ///
-    /// \throws error with errc::unknown_key where there was none, errc::memory_overlap for several
+    /// \throws error with errc::unknown_key if there is none, errc::memory_overlap for several
     RESHARD_DECL shard_descriptor state() const;
 
 private:
@@ -90,17 +90,16 @@ private:
 
 namespace reshard::model {
 
-/// What this rank holds of a state, given what it holds of the parameter whose elements begin at
-/// `address`: the same part of a tensor of the same shape, or all of a scalar. So an optimizer that
-/// knows its parameters by their memory, and not by their names, describes what it has.
+/// This rank's shard of a state, from its shard of the parameter whose elements begin at `address`:
+/// the same part of a tensor of the same shape, or all of a scalar. So an optimizer that knows its
+/// parameters by their memory, and not by their names, can describe its state.
 ///
-/// A shard without elements counts only where no other begins at the address. Of a parameter of
+/// A shard without elements counts only if no other begins at the address. Of a parameter of
 /// several shards, each has its own address. `is_master` is not looked at.
 ///
-/// \throws error with errc::unknown_key where no parameter begins at the address, or none may, at a
+/// \throws error with errc::unknown_key if no parameter begins at the address, or none may, at a
 ///         null one; it names the parameter that the address lies in, if there is one; with
-///         errc::memory_overlap where several begin there, naming two; and the first of
-///         `parameters`
+///         errc::memory_overlap if several begin there, naming two; and the first of `parameters`
 /// \par Source Megatron-Core's get_param_id_to_sharded_param_map and optim_state_to_sharding_state
 template <class View>
 shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& parameters,
@@ -115,8 +114,8 @@ shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& paramet
 /// The program that makes an optimizer's state before its first step out of the parameters: a
 /// master weight is a cast of its parameter, moments are zeros.
 ///
-/// Scalars are only added: they keep what the optimizer starts them with. With `states_of` the
-/// parameters as targets, each rank's slices are made of its own parameters, and nothing moves. A
+/// Scalars are only added: they keep the optimizer's initial values. With `states_of` the
+/// parameters as targets, each rank makes its slices from its own parameters, and nothing moves. A
 /// job that loads before it has stepped needs no more: `shards_of` says which slices it will have,
 /// whether it has made them or not.
 ///

@@ -18,7 +18,7 @@
 #include <vector>
 
 /// \file
-/// From a tensor of a model and the parallelism of a job to who holds what of it.
+/// From a tensor of a model and the parallelism of a job to its layout.
 
 namespace reshard::detail {
 
@@ -55,7 +55,7 @@ struct tensor_ranks {
 /// The parts of a tensor of that shape, cut so over those ranks.
 ///
 /// \par Units  elements
-/// \throws     error with errc::bad_layout that names key, axis and both numbers where the cut does
+/// \throws     error with errc::bad_layout that names key, axis and both numbers if the cut does
 ///             not fit the shape or the ranks
 /// \par Source Megatron-Core's and PaddlePaddle's tensor-parallel layers. There an extent that does
 ///             not divide fails at an assertion; a key or value head that ranks share is a copy
@@ -70,7 +70,7 @@ namespace reshard {
 
 namespace model {
 
-/// Where along the pipeline a tensor stands.
+/// The position of a tensor in the pipeline.
 struct stage_place {
     enum class kind {
         layer, ///< with its layer
@@ -110,8 +110,8 @@ class parallel_job {
 public:
     /// `experts` is the number of a layer's experts.
     ///
-    /// \throws error with errc::bad_layout where degrees do not fit one another, the pipeline or
-    ///         the experts
+    /// \throws error with errc::bad_layout if degrees do not fit together, or do not fit the
+    ///         pipeline or the experts
     explicit parallel_job(parallelism const& degrees, pipeline stages = {}, index_t experts = 0);
 
     holder_t rank_count() const;
@@ -129,10 +129,10 @@ private:
 
 } // namespace model
 
-/// Who holds what of a tensor.
+/// The layout of a tensor.
 ///
-/// \throws error with errc::bad_layout that names key, axis and both numbers where the tensor does
-///         not fit the job
+/// \throws error with errc::bad_layout that names key, axis and both numbers if the tensor does not
+///         fit the job
 RESHARD_DECL tensor_sharding sharding_of(model::parallel_tensor const& tensor,
                                          model::parallel_job const& job);
 

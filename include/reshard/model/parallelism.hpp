@@ -22,7 +22,7 @@ namespace reshard::model {
 /// A key must have the number in the model: with the local one, experts of different ranks would
 /// share a key.
 struct expert_numbers {
-    /// \throws error with errc::bad_layout where the experts cannot be shared equally
+    /// \throws error with errc::bad_layout if the experts cannot be shared equally
     constexpr expert_numbers(index_t all, index_t ranks) : experts_(all), ranks_(ranks) {
         if (all < 0 || ranks < 1 || all % ranks != 0)
             fail(errc::bad_layout, detail::counted(all, "expert"),
@@ -34,7 +34,7 @@ struct expert_numbers {
 
     /// The expert-parallel rank that holds an expert.
     ///
-    /// \throws error with errc::bad_layout for an expert that is not there
+    /// \throws error with errc::bad_layout for an expert that does not exist
     constexpr index_t rank_of(index_t expert) const {
         check(expert, experts_, "expert");
         return expert / local_count();
@@ -42,7 +42,7 @@ struct expert_numbers {
 
     /// The number of an expert on its rank.
     ///
-    /// \throws error with errc::bad_layout for an expert that is not there
+    /// \throws error with errc::bad_layout for an expert that does not exist
     constexpr index_t local(index_t expert) const {
         check(expert, experts_, "expert");
         return expert % local_count();
@@ -51,7 +51,7 @@ struct expert_numbers {
     /// The number in the model of expert `local` of a rank.
     ///
     /// \post   `rank_of` and `local` of it are the arguments
-    /// \throws error with errc::bad_layout for a rank or an expert that is not there
+    /// \throws error with errc::bad_layout for a rank or an expert that does not exist
     constexpr index_t global(index_t rank, index_t local) const {
         check(rank, ranks_, "expert-parallel rank");
         check(local, local_count(), "local expert");
@@ -89,7 +89,7 @@ struct expert_layers {
 /// copies of these.
 ///
 /// \par Source parallel_state of Megatron-Core: its names, its order of ranks. There `dp` follows
-///             from the number of ranks, and `etp` is `tp` where it is not given
+///             from the number of ranks, and `etp` is `tp` if it is not given
 struct parallelism {
     index_t tp = 1;  ///< tensor parallel
     index_t cp = 1;  ///< context parallel: as data parallel, for parameters
@@ -98,7 +98,7 @@ struct parallelism {
     index_t ep = 1;  ///< expert parallel
     index_t etp = 1; ///< tensor parallel, of experts
 
-    /// The first are neighbours. What it leaves out must have the degree 1.
+    /// The first are neighbours. Omitted axes must have the degree 1.
     std::string_view order = "tp-cp-ep-dp-pp";
 
     constexpr bool operator==(parallelism const&) const = default;
@@ -119,7 +119,7 @@ constexpr index_t degree_of(model::parallelism const& job, std::string_view name
                    std::begin(model::parallelism_names)];
 }
 
-/// Refuses a name that is not known, or that stands in `earlier`.
+/// Refuses a name that is not known, or that is in `earlier`.
 constexpr void check_name(model::parallelism const& job, std::string_view name,
                           std::vector<std::string_view> const& earlier) {
     auto const all = std::end(model::parallelism_names);
@@ -130,10 +130,9 @@ constexpr void check_name(model::parallelism const& job, std::string_view name,
         fail(errc::bad_layout, "the order '", job.order, "' names '", name, "' twice");
 }
 
-/// All names, the fastest first: those that the order leaves out come last.
+/// All names, the fastest first: names that the order omits come last.
 ///
-/// \throws error with errc::bad_layout where the order names what is not there, or leaves out what
-///         is
+/// \throws error with errc::bad_layout if the order names an unused axis, or omits a used one
 constexpr std::vector<std::string_view> names_in_order(model::parallelism const& job) {
     std::vector<std::string_view> names;
     for (std::string_view rest = job.order; !rest.empty();) {
@@ -155,7 +154,7 @@ constexpr std::vector<std::string_view> names_in_order(model::parallelism const&
 
 /// The ranks over which experts are copied.
 ///
-/// \throws error with errc::bad_layout where the ranks of a stage cannot be divided so
+/// \throws error with errc::bad_layout if the ranks of a stage cannot be divided so
 constexpr index_t expert_copies(model::parallelism const& job) {
     index_t const stage = checked_multiply(checked_multiply(job.tp, job.cp), job.dp);
     if (job.ep < 1 || job.etp < 1 || stage % checked_multiply(job.ep, job.etp) != 0)
@@ -165,7 +164,7 @@ constexpr index_t expert_copies(model::parallelism const& job) {
     return stage / (job.ep * job.etp);
 }
 
-/// How far apart the ranks along an axis stand.
+/// The stride between ranks along an axis.
 constexpr index_t distance_along(mesh const& ranks, std::string_view axis) {
     return row_major_strides(ranks.shape())[ranks.axis(axis)];
 }
@@ -176,7 +175,7 @@ namespace reshard::model {
 
 /// The ranks of a job as a mesh of `pp`, `dp`, `cp` and `tp`: for all but experts.
 ///
-/// The axes stand in the order of the job, reversed: along the last one ranks are neighbours.
+/// The axes are in the order of the job, reversed: along the last one ranks are neighbours.
 ///
 /// \throws error with errc::bad_layout for a degree below 1 or an order that does not fit
 constexpr mesh dense_mesh(parallelism const& job) {
@@ -190,10 +189,10 @@ constexpr mesh dense_mesh(parallelism const& job) {
 
 /// The same ranks as a mesh of `pp`, `edp`, `ep` and `etp`: for experts.
 ///
-/// `edp` counts the copies: `tp * cp * dp / (ep * etp)`. It stands where the order has `dp`, and
-/// `etp` where it has `tp`.
+/// `edp` counts the copies: `tp * cp * dp / (ep * etp)`. It has the position of `dp` in the order,
+/// and `etp` the position of `tp`.
 ///
-/// \throws error with errc::bad_layout where that is no number, or where a rank would stand on
+/// \throws error with errc::bad_layout if that is not a whole number, or if a rank would be on
 ///         another stage than in `dense_mesh`
 constexpr mesh expert_mesh(parallelism const& job) {
     mesh const dense = dense_mesh(job);

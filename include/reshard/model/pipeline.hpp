@@ -11,11 +11,11 @@
 #include <vector>
 
 /// \file
-/// Which layers of a model stand on which pipeline stage.
+/// Which layers of a model are on which pipeline stage.
 
 namespace reshard::model {
 
-/// Where a layer stands.
+/// The position of a layer.
 struct layer_place {
     index_t stage = 0;
     index_t chunk = 0; ///< of the stage: its virtual stage
@@ -26,8 +26,8 @@ struct layer_place {
 
 /// The layers of a model, cut into chunks that stages take in turn.
 ///
-/// Chunk `i` of the model, in order, stands on stage `i % stages()`. Without virtual stages there
-/// is one chunk a stage.
+/// Chunk `i` of the model, in order, is on stage `i % stages()`. Without virtual stages there is
+/// one chunk a stage.
 ///
 /// \par Source Megatron-Core's interleaved schedule; PipelineLayer of PaddlePaddle, whose names are
 ///             local and have to be translated
@@ -35,8 +35,8 @@ class pipeline {
 public:
     /// Chunks of these numbers of layers.
     ///
-    /// \throws error with errc::bad_layout where a count is negative, or their number no multiple
-    ///         of the number of stages
+    /// \throws error with errc::bad_layout if a count is negative, or their number is not a
+    ///         multiple of the number of stages
     constexpr pipeline(index_t stages, std::vector<index_t> const& counts) : stages_(stages) {
         if (stages < 1 || counts.empty() || static_cast<index_t>(counts.size()) % stages != 0)
             fail(errc::bad_layout, counts.size(), " layer counts are not a multiple of ", stages,
@@ -60,7 +60,7 @@ public:
     }
     constexpr index_t layers() const { return begins_.back(); }
 
-    /// \throws error with errc::bad_layout for a layer that is not there
+    /// \throws error with errc::bad_layout for a layer that does not exist
     constexpr layer_place place_of(index_t layer) const {
         if (layer < 0 || layer >= layers())
             fail(errc::bad_layout, "there is no layer ", layer, " in a pipeline of ", layers(),
@@ -70,10 +70,10 @@ public:
         return {i % stages_, i / stages_, layer - *(behind - 1)};
     }
 
-    /// The number in the model of a layer that a stage knows by a number of its own.
+    /// The number in the model of a layer that a stage numbers separately.
     ///
     /// \post   `place_of(layer_at(place)) == place`
-    /// \throws error with errc::bad_layout for a place that is not there
+    /// \throws error with errc::bad_layout for a position that does not exist
     constexpr index_t layer_at(layer_place const& place) const {
         auto const [first, last] = layers_of(place.stage, place.chunk);
         if (place.local < 0 || place.local >= last - first)
@@ -83,9 +83,9 @@ public:
         return first + place.local;
     }
 
-    /// The first layer of a chunk and the one behind its last.
+    /// The first layer of a chunk, and the last one plus one.
     ///
-    /// \throws error with errc::bad_layout for a chunk that is not there
+    /// \throws error with errc::bad_layout for a chunk that does not exist
     constexpr std::pair<index_t, index_t> layers_of(index_t stage, index_t chunk = 0) const {
         if (stage < 0 || stage >= stages_ || chunk < 0 || chunk >= virtual_stages())
             fail(errc::bad_layout, "there is no chunk ", chunk, " of stage ", stage,
@@ -121,7 +121,7 @@ namespace reshard::model {
 
 /// Equally many layers in each chunk.
 ///
-/// \throws error with errc::bad_layout where that does not come out even
+/// \throws error with errc::bad_layout if that does not come out even
 constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual_stages = 1) {
     detail::check_stages(layers, stages, virtual_stages);
     index_t const chunks = stages * virtual_stages;
@@ -143,7 +143,7 @@ constexpr pipeline uneven_pipeline(index_t layers, index_t stages, index_t virtu
 
 /// `first` layers on the first stage, `last` on the last, the others even.
 ///
-/// \throws error with errc::bad_layout where the others do not come out even
+/// \throws error with errc::bad_layout if the others do not come out even
 constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t first, index_t last) {
     detail::check_stages(layers, stages, 1);
     index_t const between = std::max<index_t>(stages - 2, 0);

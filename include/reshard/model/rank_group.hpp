@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// The number of the axis of that name, or nothing.
+/// The number of the axis of that name, or std::nullopt.
 constexpr std::optional<std::size_t> find_axis(mesh const& ranks, std::string_view name) {
     for (std::size_t i = 0; i < ranks.ndim(); ++i)
         if (ranks.all_axes[i].name() == name)
@@ -41,7 +41,7 @@ constexpr detail::axis_set axes_named(mesh const& ranks,
     return static_cast<detail::axis_set>(axes);
 }
 
-/// Where a rank stands along an axis.
+/// The coordinate of a rank along an axis.
 ///
 /// \pre    `rank < ranks.rank_count()`
 /// \throws error with errc::bad_layout for a name that the mesh does not have
@@ -49,7 +49,7 @@ constexpr index_t coordinate_of(mesh const& ranks, holder_t rank, std::string_vi
     return ranks.coordinates_of(rank)[ranks.axis(axis)];
 }
 
-/// The ranks that stand where `rank` stands, but for these axes, ascending.
+/// The ranks with the coordinates of `rank` except along these axes, ascending.
 ///
 /// \pre `rank < ranks.rank_count()`
 constexpr std::vector<holder_t> group_of(mesh const& ranks, holder_t rank, detail::axis_set axes) {
@@ -71,7 +71,7 @@ namespace reshard::model {
 ///
 /// No rank changes its number.
 ///
-/// \throws error with errc::bad_layout where `outer` does not divide the axis's extent
+/// \throws error with errc::bad_layout if `outer` does not divide the axis's extent
 constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t outer,
                           std::string_view inner_name) {
     std::size_t const place = ranks.axis(axis);
@@ -86,11 +86,11 @@ constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t oute
     return mesh(axes);
 }
 
-/// The mesh in which `axis` and the one behind it are one, named `name`.
+/// The mesh in which `axis` and the next one are one axis, named `name`.
 ///
 /// No rank changes its number.
 ///
-/// \throws error with errc::bad_layout where no axis is behind it
+/// \throws error with errc::bad_layout if no axis follows it
 constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_view name) {
     std::size_t const place = ranks.axis(axis);
     if (place + 1 == ranks.ndim())

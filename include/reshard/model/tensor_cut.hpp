@@ -20,7 +20,7 @@ enum class weight_order {
     in_out, ///< [in, out]: PaddlePaddle
 };
 
-/// Which axis of a tensor tensor parallelism cuts, and what it must not cut through.
+/// Which axis of a tensor tensor parallelism cuts, and the parts that it must not cut through.
 ///
 /// A regular value; the functions below make the usual ones.
 struct tensor_cut {
@@ -64,7 +64,7 @@ constexpr tensor_cut row_parallel(weight_order order = weight_order::out_in) {
 /// The smallest multiple of `multiple * tp` that is not less than `vocabulary`.
 ///
 /// \pre        `vocabulary >= 0`
-/// \throws     error with errc::bad_layout where `multiple` or `tp` is less than 1
+/// \throws     error with errc::bad_layout if `multiple` or `tp` is less than 1
 /// \par Source `make-vocab-size-divisible-by` of Megatron-LM, 128 there
 constexpr index_t padded_vocabulary(index_t vocabulary, index_t multiple, index_t tp) {
     if (multiple < 1 || tp < 1)
@@ -84,7 +84,7 @@ constexpr tensor_cut vocabulary_parallel(index_t padded = 0) {
     return {tensor_cut::kind::vocabulary, 0, padded};
 }
 
-/// How a head lies: [vocabulary, hidden] where it is transposed in use, or is the embedding.
+/// The axes of a head: [vocabulary, hidden] if it is transposed in use, or is the embedding.
 struct head_form {
     bool transposed = true; ///< `transpose_y` of PaddlePaddle
     bool tied = false;
@@ -97,14 +97,14 @@ constexpr tensor_cut head_parallel(head_form form) {
     return {tensor_cut::kind::even, form.transposed || form.tied ? 0U : 1U};
 }
 
-/// A weight whose outputs are `heads` heads: k and v, where there may be fewer of them than ranks.
+/// A weight whose outputs are `heads` heads: k and v, which may be fewer than ranks.
 ///
-/// Then ranks that follow one another hold the same head.
+/// Then neighbouring ranks hold the same head.
 constexpr tensor_cut head_cut(index_t heads, weight_order order = weight_order::out_in) {
     return {tensor_cut::kind::heads, order == weight_order::out_in ? 0U : 1U, heads};
 }
 
-/// A gate on top of an up: a rank holds a part of each, and stores them one behind the other.
+/// A gate on top of an up: a rank holds a part of each, and stores them one after the other.
 ///
 /// \par Source `linear_fc1` of Megatron-Core, as its sharded state dict has it
 constexpr tensor_cut fused_gate_up(weight_order order = weight_order::out_in) {
@@ -114,7 +114,7 @@ constexpr tensor_cut fused_gate_up(weight_order order = weight_order::out_in) {
 /// Query, key and value heads in one weight: for each of `groups`, its query heads, its key, its
 /// value.
 ///
-/// Ranks share the groups; where there are more ranks than groups, those of one group share its
+/// Ranks share the groups; if there are more ranks than groups, the ranks of one group share its
 /// query heads and each have its key and value.
 ///
 /// \par Source `linear_qkv` of Megatron-Core, `fused_qkv` of PaddlePaddle

@@ -23,11 +23,11 @@ struct model_part {
     std::vector<model_part> parts = {};
 };
 
-/// The tensors of a part and of all parts within, in order: the names of the parts stand before
-/// theirs, with dots between, and `prefix` before all.
+/// The tensors of a part and of all parts within, in order: the names of the parts precede theirs,
+/// with dots between, and `prefix` precedes all.
 ///
-/// \throws     error with errc::bad_layout where two get one key, with errc::limit_exceeded for
-///             more than 64 parts in one another
+/// \throws     error with errc::bad_layout if two get one key, with errc::limit_exceeded for parts
+///             nested more than 64 deep
 /// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses; there a layer
 ///             that overrides it may forget its children, here a part is a value and has nothing to
 ///             override
@@ -42,7 +42,7 @@ struct tied_key {
     bool operator==(tied_key const&) const = default;
 };
 
-/// The tensors, and each alias as a tensor that lies where its tensor does.
+/// The tensors, and each alias as a tensor with the layout of its tensor.
 ///
 /// State is made of the tensors before this: it is kept once, under the first key.
 ///

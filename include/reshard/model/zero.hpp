@@ -21,8 +21,7 @@
 
 namespace reshard::detail {
 
-/// The axes of a mesh along which data-parallel ranks stand: those of `dp`, `cp` and `edp` that
-/// there are.
+/// The data-parallel axes of a mesh: `dp`, `cp` and `edp`, as far as they exist.
 constexpr detail::axis_set data_axes(mesh const& ranks) {
     unsigned axes = 0;
     for (std::string_view const name : {"dp", "cp", "edp"})
@@ -53,8 +52,8 @@ struct group_member {
     index_t elements = 0;
 };
 
-/// The tensors of each group, in order, and where in a rank's memory of its tensor each part
-/// begins.
+/// The tensors of each group, in order, and the offset of each part in a rank's memory of its
+/// tensor.
 class group_table {
 public:
     explicit group_table(std::vector<tensor_sharding> const& tensors);
@@ -117,8 +116,8 @@ constexpr buffer_rules megatron_large_buckets(index_t ranks) {
     return rules;
 }
 
-/// Where a tensor lies: in which buffer, from which element of it on, and how many of its elements
-/// each rank has.
+/// The position of a tensor: its buffer, its first element there, and the number of its elements on
+/// each rank.
 ///
 /// \par Units elements
 struct buffer_slot {
@@ -153,7 +152,7 @@ constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
 
 namespace model {
 
-/// Packs tensors of these numbers of elements; the slots stand in the order of the sizes.
+/// Packs tensors of these numbers of elements; the slots are in the order of the sizes.
 ///
 /// \par Units  elements
 /// \post       no two slots of a buffer overlap, and the ranks' slices hold them all
@@ -192,13 +191,13 @@ struct named_size {
     index_t elements = 0;
 };
 
-/// Gives each tensor to the rank that has the fewest elements so far; the results stand in the
-/// order of `tensors`.
+/// Gives each tensor to the rank that has the fewest elements so far; the results are in the order
+/// of `tensors`.
 ///
-/// The largest tensors are dealt first, those of one size in the order of their keys; of ranks with
+/// The largest tensors are assigned first, equal sizes in the order of their keys; of ranks with
 /// equally many elements the lowest takes the next. So the order of `tensors` does not matter.
 ///
-/// \throws     error with errc::bad_layout where there is no rank
+/// \throws     error with errc::bad_layout for no ranks
 /// \par Source sharding V1 of PaddlePaddle, which takes parameters in the order in which they were
 ///             made
 RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
@@ -208,7 +207,7 @@ RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> co
 
 namespace detail {
 
-/// What a group's tensors have as elements on each rank, in order.
+/// The numbers of elements of a group's tensors on each rank, in order.
 RESHARD_DECL std::vector<index_t> sizes_of(std::vector<group_member> const& members);
 
 /// The number of ranks that share the tensors of a group.
@@ -223,12 +222,12 @@ namespace model {
 /// otherwise, in the order of the model: optimizer state under ZeRO-1 and ZeRO-2, and under
 /// sharding V2.
 ///
-/// Each stage, expert-parallel rank and data type has buffers of its own, packed by `rules(ranks)`,
+/// Each stage, expert-parallel rank and data type has separate buffers, packed by `rules(ranks)`,
 /// such as `megatron_buckets`. Ranges end with the tensors: padding is nobody's.
 ///
 /// \throws     error with errc::bad_layout for rules that do not suit the ranks, and for a tensor
 ///             that data-parallel ranks cut already
-/// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, where
+/// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, whose
 ///             ranges count the padding too
 std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
                                            auto const& rules) {

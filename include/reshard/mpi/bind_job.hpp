@@ -20,6 +20,7 @@ namespace detail {
 
 struct known_plan;
 struct planned_job;
+struct ranks_on_nodes;
 
 /// Binds a plan to tensors that move in messages alone. Does not communicate.
 RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
@@ -27,11 +28,11 @@ RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
                                                       const_state_dict const& have,
                                                       state_dict const& want);
 
-/// Binds a plan to its tensors, wherever they lie.
+/// Binds a plan to its tensors, wherever they lie. The ranks agree on errors of the plan, too.
 ///
 /// \par Collective every rank of the group, in the same order
-RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_plan const& plan,
-                                                 source_tensors const& have,
+RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,
+                                                 known_plan const& plan, source_tensors const& have,
                                                  target_tensors const& want, options const& how);
 
 } // namespace detail

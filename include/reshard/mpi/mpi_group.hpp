@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,8 @@ private:
     std::uint64_t round_bytes_;
     std::vector<std::uint64_t> begins_;
 };
+
+struct gathered_rows;
 
 /// How long ranks of a communicator wait for one another, and how they learn who has not come.
 ///
@@ -170,6 +173,12 @@ public:
     /// \par Collective every rank of `world`
     static mpi_group duplicate_of(mpi_group const& world);
 
+    /// As `duplicate_of`, but made once: later calls on copies of this group return the same one.
+    /// Whoever sends over it does so in the same order on every rank.
+    ///
+    /// \par Collective every rank of this group, in the same order
+    mpi_group with_own_messages() const;
+
     /// The same group, whose ranks wait for one another for no longer than that in every call, as
     /// `options::deadline` has it.
     ///
@@ -210,7 +219,9 @@ private:
 
     /// Each rank tells its limit, too: with different limits it would wait for rounds that no other
     /// rank makes.
-    std::vector<std::uint64_t> all_lengths(std::size_t mine) const;
+    void gather_rows(std::string const& bytes, detail::gathered_rows& rows) const;
+
+    [[noreturn]] void fail_with_limits(detail::gathered_rows const& rows) const;
 
     void gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
                       std::string const& bytes, std::vector<std::string>& all) const;
@@ -218,6 +229,9 @@ private:
     boost::mpi::communicator world_;
     std::size_t count_limit_;
     detail::wait_limit limit_;
+    /// Shared by copies of the group, which make it once.
+    std::shared_ptr<std::optional<boost::mpi::communicator>> own_messages_ =
+        std::make_shared<std::optional<boost::mpi::communicator>>();
 };
 
 static_assert(group<mpi_group>);
@@ -239,6 +253,27 @@ struct node_ranks {
     std::vector<int> numbers; ///< in the group that was divided, ascending
 };
 
+/// The ranks of a group and their nodes.
+struct ranks_on_nodes {
+    mpi_group ranks;
+    std::vector<int> nodes; ///< of each rank, the lowest rank on its node
+};
+
+/// The machine of this process: processes with equal names share memory.
+RESHARD_DECL std::string machine_name();
+
+/// Of each rank, the lowest rank on its node: a machine, or as many ranks of it as
+/// RESHARD_RANKS_PER_NODE says.
+///
+/// \param machines the machine of each rank
+/// \throws error with errc::usage for a variable that is no number of ranks
+RESHARD_DECL std::vector<int> nodes_of(std::vector<std::string> const& machines);
+
+/// The node of this rank.
+///
+/// \par Collective every rank of the group
+RESHARD_DECL node_ranks node_of(ranks_on_nodes const& group);
+
 /// How many ranks of a machine are taken for a node: as many as given, or, where that is 0, as the
 /// environment variable RESHARD_RANKS_PER_NODE says; 0: all.
 ///
@@ -256,6 +291,12 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node);
 /// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE,
 ///         errc::ranks_disagree where that differs
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
+
+/// How many ranks each node has if each has equally many, in the order of ranks, and the last one
+/// perhaps fewer; 0 for other nodes, and for a single node, which is no nearer than another.
+///
+/// \param nodes of each rank, the lowest rank on its node
+RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes);
 
 /// The nodes that the caller names (see `options::processes_per_node`), or those that are there.
 ///

@@ -198,6 +198,9 @@ private:
     node_segments segments_;
 };
 
+/// Bytes on a node for which rings are worth their memory.
+inline constexpr index_t least_in_rings = index_t{1} << 20;
+
 /// Rings, or null where a rank of the node is alone or is refused shared memory.
 ///
 /// \par Collective every rank of the node, in the same order
@@ -209,28 +212,31 @@ inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
     });
 }
 
-/// The rings through which a redistribution passes what ranks of a node have in memory of their
-/// own; null where it passes messages: where there is little to pass, or more ranks than rings are
-/// for.
+/// True if rings are faster than messages for ranks of which two exchange that many bytes.
+inline bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chosen) {
+    if (chosen == node_exchange::messages || ranks == 1)
+        return false;
+    return chosen == node_exchange::rings || most_bytes >= least_in_rings / ranks;
+}
+
+/// The rings through which ranks of a node pass elements in memory of their own; null if they pass
+/// messages: if there is little to pass, or a node has too many ranks.
 ///
-/// \param bytes what this rank and each other one give one another, the larger of both ways
+/// \param bytes those that this rank and each other one exchange, the larger of both ways
+/// \param most  the largest number of these on any rank
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `agreed_node_of`
-inline std::shared_ptr<node_rings const>
-rings_for(mpi_group const& ranks, std::vector<index_t> const& bytes, node_exchange how) {
-    constexpr index_t worth_it = index_t{1} << 20;
-    if (how == node_exchange::messages || ranks.size() == 1)
+inline std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& group,
+                                                   std::vector<index_t> const& bytes, index_t most,
+                                                   node_exchange chosen) {
+    if (!rings_are_worth_it(group.ranks.size(), most, chosen))
         return nullptr;
-    index_t const most = *std::max_element(bytes.begin(), bytes.end());
-    if (how == node_exchange::chosen &&
-        std::ranges::max(gather_values(ranks, most)) < worth_it / ranks.size())
-        return nullptr;
-    node_ranks const node = agreed_node_of(ranks);
+    node_ranks const node = node_of(group);
     index_t on_node = 0;
     for (int const rank : node.numbers)
         on_node += bytes[static_cast<std::size_t>(rank)];
-    bool const is_little = std::ranges::max(gather_values(node.group, on_node)) < worth_it;
-    if ((how == node_exchange::chosen && is_little) || node.numbers.size() > node_rings::most_ranks)
+    bool const is_little = std::ranges::max(gather_values(node.group, on_node)) < least_in_rings;
+    if ((chosen == node_exchange::chosen && is_little) ||
+        node.numbers.size() > node_rings::most_ranks)
         return nullptr;
     return make_rings(node);
 }

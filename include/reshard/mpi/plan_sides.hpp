@@ -6,6 +6,7 @@
 #include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <cstdint>
@@ -43,43 +44,86 @@ RESHARD_DECL compared_values alike_in_call(options const& how, source_tensors co
 RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const& have,
                                     target_tensors const& want, options const& how);
 
-/// Both sides as far as they are known without telling every shard, and neighbours in memory as
-/// one shard, which a rank tells in their place where it knows no layout.
+/// Both sides as a rank knows them.
 struct two_sides {
     known_side source;
     known_side target;
-    bool are_learned = false; ///< the layouts that some rank knows are known to all
 };
 
 /// What this rank knows. Does not communicate.
 RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
 
-/// The mapping of a program; nothing where tensors move by name. A function gets the catalogs of
-/// both sides.
+/// What a rank tells the others of one side.
+struct side_notice {
+    std::string layout_digest;            ///< empty if the rank knows no layout
+    std::vector<shard_descriptor> shards; ///< of a rank that knows none
+    std::vector<cut_tensor> cuts;         ///< the same, for a program that reads catalogs
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.layout_digest, self.shards, self.cuts);
+    }
+};
+
+/// What a rank tells the others when it enters a redistribution.
+struct call_notice {
+    side_notice source;
+    side_notice target;
+    std::uint8_t tells_shards = 0; ///< equal on every rank
+    std::string machine;           ///< ranks with equal names share memory
+    std::uint64_t digest = 0;      ///< of all that the rank knows of both sides
+    std::uint64_t latest_plan = 0; ///< the digest of the plan that the rank used last for this call
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.source, self.target, self.tells_shards, self.machine, self.digest,
+              self.latest_plan);
+    }
+};
+
+/// The notice of this rank. Does not communicate.
+RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
+                                   options const& how);
+
+/// What this rank knows after all have told.
+struct call_facts {
+    two_sides sides; ///< with the layouts that any rank knows
+    std::vector<call_notice> notices;
+    std::vector<int> nodes; ///< of each rank, the lowest rank on its node
+};
+
+/// Reads the notices. Sends a layout if only some ranks know it.
+///
+/// \param told of each rank, the bytes of its notice
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank alike: errc::ranks_disagree for different layouts of one side
+RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
+                                      std::vector<std::string> const& told);
+
+/// The mapping of a program; nothing if tensors move by name. A function gets the catalogs of both
+/// sides.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: what the program throws; errc::ranks_disagree where it gives
+/// \throws error on every rank alike: what the program throws; errc::ranks_disagree if it gives
 ///         different mappings
-RESHARD_DECL std::optional<mapping> mapping_of_call(mpi_group const& ranks,
-                                                    any_program const& program, two_sides& sides);
+RESHARD_DECL std::optional<mapping>
+mapping_of_call(mpi_group const& ranks, any_program const& program, call_facts const& facts);
 
-/// A plan, and whether it was made before.
+/// A plan of this rank, or why there is none, which the other ranks do not know yet.
 struct known_plan {
     std::shared_ptr<planned_job const> planned;
     bool was_kept = false;
+    local_error problem = {};
 };
 
-/// What this rank gives and gets, whatever is known of the layouts; from `how.cache` where every
-/// rank has it.
+/// The transfers of this rank; from `how.cache` if every rank has the plan.
 ///
 /// \par Collective every rank of the group, in the same order
-RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, two_sides& sides,
+RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
                                      std::optional<mapping> program, options const& how);
 
 /// The same in rounds, between layouts that all ranks learn whole.
 ///
 /// \par Collective every rank of the group, in the same order
-RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, two_sides sides,
+RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts facts,
                                            std::optional<mapping> program, options const& how);
 
 } // namespace detail

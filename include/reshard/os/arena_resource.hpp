@@ -9,13 +9,13 @@
 #include <memory_resource>
 
 /// \file
-/// Allocates tensors in memory that is there already.
+/// Allocates tensors in existing memory.
 
 namespace reshard::detail {
 
 /// Parts of one piece of memory, as an allocator of the standard library takes them.
 ///
-/// Every block begins at a cache line, where streaming stores are fastest. What is freed is
+/// Every block begins at a cache line, so that streaming stores are fastest. Freed memory is
 /// allocated again, the smallest gap that fits first. For one thread at a time.
 class arena_resource : public std::pmr::memory_resource {
 public:
@@ -29,7 +29,7 @@ public:
     ///      resource
     arena_resource(void* memory, std::size_t bytes);
 
-    /// What is not allocated. Not all of it need be in one piece.
+    /// The bytes that are not allocated. They need not be contiguous.
     std::size_t free_bytes() const;
 
 private:

@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// What a system call returns that no signal interrupted.
+/// The result of a system call, repeated after interruptions by signals.
 template <class Call>
 auto uninterrupted(Call const& call) {
     auto result = call();
@@ -45,10 +45,10 @@ private:
 };
 
 /// \param  what the file, and what went wrong with it
-/// \throws error with errc::io, and what the system says
+/// \throws error with errc::io, and the system's message
 [[noreturn]] RESHARD_DECL void fail_io(std::string const& what, int problem = errno);
 
-/// How many files the library may keep open: a part of what the process may open.
+/// How many files the library may keep open: a part of the process's limit.
 RESHARD_DECL std::size_t most_kept_files();
 
 /// An open file that is closed in the end.
@@ -57,12 +57,12 @@ public:
     file_descriptor() = default;
     explicit file_descriptor(int number) : number_(number) {}
 
-    /// Opens a file, or makes one where `flags` say so.
+    /// Opens a file, or makes one if `flags` say so.
     ///
     /// \throws error with errc::missing_file or errc::io, naming the file
     static file_descriptor open(std::string const& path, int flags);
 
-    /// Makes an empty file; false where there is one already.
+    /// Makes an empty file; false if there is one already.
     ///
     /// \throws error with errc::io, naming the file
     static bool create_empty(std::string const& path);
@@ -74,8 +74,8 @@ public:
     bool is_open() const { return number_ >= 0; }
 
     /// Locks the file, or directory, until this is closed or the process ends: for itself alone, or
-    /// with others that share it. False where others have locked it otherwise, or the file system
-    /// has no locks.
+    /// shared with others. False if others have a conflicting lock, or the file system has no
+    /// locks.
     bool try_lock() const;
     bool try_share() const;
 
@@ -85,7 +85,7 @@ private:
     int number_ = -1;
 };
 
-/// True where a path still names the file, or directory, that was opened.
+/// True if a path still names the file, or directory, that was opened.
 RESHARD_DECL bool is_at(file_descriptor const& file, std::string const& path);
 
 /// A mapping of a file from its first byte on that ends with it. No bytes have no memory.

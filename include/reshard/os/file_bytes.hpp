@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// \throws error with errc::io, naming the file and what the system says
+/// \throws error with errc::io, with the file and the system's message
 [[noreturn]] inline void fail_io(std::filesystem::path const& path, std::string const& what,
                                  int problem = errno) {
     fail_io(path.string() + ": " + what, problem);
@@ -59,7 +59,7 @@ private:
     file_descriptor file_;
 };
 
-/// Opens a file; nothing where there is none.
+/// Opens a file; std::nullopt if it does not exist.
 ///
 /// \throws error with errc::corrupt_file for a directory, a device or a pipe, which is not opened:
 ///         that would wait for who writes to it; errc::io. It names the file
@@ -74,7 +74,7 @@ public:
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 };
 
-/// The one that is there as long as the program; the pointer owns nothing.
+/// The store that lives as long as the program; the pointer owns nothing.
 RESHARD_DECL std::shared_ptr<file_store const> files_of_system();
 
 /// A file to be read as memory: only the pages that are touched are.
@@ -98,13 +98,13 @@ class output_file : public file_store::output {
 public:
     output_file() = default;
 
-    /// Makes a new file of `bytes` zeros. Its space is reserved where the file system can, so that
-    /// a full disk is an error here.
+    /// Makes a new file of `bytes` zeros. Its space is reserved if the file system supports that,
+    /// so that a full disk is an error here.
     ///
     /// \throws error with errc::io, naming the file and the bytes that it needs
     static output_file create(std::filesystem::path path, std::uint64_t bytes);
 
-    /// Opens a file, or makes it as `create` does where it is not there.
+    /// Opens a file, or makes it as `create` does if it does not exist.
     ///
     /// \throws error with errc::io, naming the file
     static output_file open(std::filesystem::path path, std::uint64_t bytes);
@@ -128,13 +128,13 @@ private:
     file_descriptor file_;
 };
 
-/// Gives `source` the name `target`; returns 0 or what the system says.
+/// Gives `source` the name `target`; returns 0 or the system's error.
 RESHARD_DECL int try_rename(std::filesystem::path const& source,
                             std::filesystem::path const& target);
 
-/// Writes a file that others see as a whole, in the place of one that is there.
+/// Writes a file that others see as a whole, replacing an existing one.
 ///
-/// \throws error with errc::io, naming the file, or the one beside it that is to take its place
+/// \throws error with errc::io, naming the file, or the temporary file beside it
 RESHARD_DECL output_file put_file(std::filesystem::path const& path, std::string_view text);
 
 } // namespace reshard::detail

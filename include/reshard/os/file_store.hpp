@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// Where the files of checkpoints are: a file system, memory, an object store.
+/// The place of checkpoint files: a file system, memory, an object store.
 
 namespace reshard::detail {
 
@@ -41,10 +41,10 @@ namespace reshard {
 /// and no `join`.
 class file_store {
 public:
-    /// What a path stands for.
+    /// The object at a path.
     enum class kind { nothing, file, directory };
 
-    /// Which file a path stood for, and when it was last written to, as far as the store tells.
+    /// The file at a path, and the time of its last write, as far as the store knows them.
     struct identity {
         std::uint64_t device = 0;
         std::uint64_t number = 0;
@@ -65,8 +65,8 @@ public:
 
         /// Fills `target` with the bytes from `position` on.
         ///
-        /// \throws error with errc::corrupt_file where the file ends before, errc::io where it
-        ///         cannot be read
+        /// \throws error with errc::corrupt_file if the file ends before, errc::io if it cannot be
+        ///         read
         virtual void read(std::uint64_t position, std::span<std::byte> target) const = 0;
     };
 
@@ -78,7 +78,7 @@ public:
         /// \throws error with errc::io when not all could be written
         virtual void write(std::uint64_t position, std::span<std::byte const> bytes) = 0;
 
-        /// Waits until what was written, by any process, outlives a stop of the machine.
+        /// Waits until written data, of any process, is durable.
         ///
         /// \throws error with errc::io
         virtual void sync() = 0;
@@ -87,9 +87,9 @@ public:
     /// A target that one or several processes write, in this order of calls: the first process gets
     /// it by `begin`, the others by `join` with its `name`; each opens and writes its files, some
     /// for a second time, and syncs them; then the first one writes the record as the last file,
-    /// calls `commit`, and at last, whatever failed, `clean_up`.
+    /// calls `commit`, and at last, also after a failure, `clean_up`.
     ///
-    /// Nothing is at the target, or what was there, until `commit` makes all files appear at once.
+    /// The target is unchanged until `commit` makes all files appear at once.
     class unfinished {
     public:
         unfinished() = default;
@@ -100,18 +100,18 @@ public:
         /// What other processes join it by.
         virtual std::string name() const = 0;
 
-        /// Opens a file of it, and makes it, of `bytes` zeros, where no process did. It grows
-        /// where more is written.
+        /// Opens a file of it, and makes it, of `bytes` zeros, if no process has made it. It grows
+        /// if more is written.
         ///
         /// \throws error with errc::io
         virtual std::unique_ptr<output> open(std::filesystem::path const& file,
                                              std::uint64_t bytes) = 0;
 
-        /// \throws error with errc::io, or errc::already_exists where something came to be at the
-        ///         target; then the target is what it was
+        /// \throws error with errc::io, or errc::already_exists if the target has appeared
+        ///         meanwhile; then the target is unchanged
         virtual void commit() = 0;
 
-        /// Removes what was not committed, or what the commit replaced.
+        /// Removes uncommitted or replaced files.
         virtual void clean_up() noexcept = 0;
 
         /// What earlier writers of the target had left, and `begin` removed.
@@ -123,7 +123,7 @@ public:
     file_store& operator=(file_store const&) = delete;
     virtual ~file_store() = default;
 
-    /// `nothing` also where it cannot be known.
+    /// `nothing` also if it cannot be known.
     virtual kind find(std::filesystem::path const& path) const = 0;
 
     /// The paths of all that is in a directory, sorted.
@@ -132,14 +132,14 @@ public:
     virtual std::vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const = 0;
 
-    /// \throws error with errc::missing_file, errc::corrupt_file for what is no file, or errc::io,
+    /// \throws error with errc::missing_file, errc::corrupt_file if it is not a file, or errc::io,
     ///         naming it
     virtual std::unique_ptr<file> open(std::filesystem::path const& path) const = 0;
 
     /// Begins to write a target.
     ///
-    /// \throws error with errc::already_exists where the target is there and `replace` is false;
-    ///         errc::io; errc::unsupported where the store is only read
+    /// \throws error with errc::already_exists if the target exists and `replace` is false;
+    ///         errc::io; errc::unsupported if the store is only read
     virtual std::unique_ptr<unfinished> begin(std::filesystem::path const& target,
                                               [[maybe_unused]] bool replace) const {
         fail(errc::unsupported, target.string(),
@@ -148,8 +148,8 @@ public:
 
     /// What another process began.
     ///
-    /// \param  name what `unfinished::name` gave there
-    /// \throws error with errc::io; errc::unsupported where one process writes alone
+    /// \param  name what `unfinished::name` returned there
+    /// \throws error with errc::io; errc::unsupported if one process writes alone
     virtual std::unique_ptr<unfinished> join(std::filesystem::path const& target,
                                              [[maybe_unused]] bool replace,
                                              std::string const& name) const {

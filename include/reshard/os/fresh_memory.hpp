@@ -27,7 +27,7 @@ public:
     /// The large pages of x86-64 and of arm64 with small pages.
     static constexpr std::size_t alignment = std::size_t{2} << 20;
 
-    /// \throws error with errc::io where the system has no memory
+    /// \throws error with errc::io if the system has no memory
     private_mapping(std::size_t bytes, bool huge);
     private_mapping(private_mapping const&) = delete;
     ~private_mapping() { ::munmap(whole_, bytes_); }
@@ -53,18 +53,17 @@ RESHARD_DECL void take_pages(std::byte* memory, std::size_t bytes, bool huge,
 /// Memory for targets that are about to be filled, there ahead of the first write.
 ///
 /// A page that is written for the first time costs the system more than its bytes cost to move. A
-/// thread of its own takes them while the caller plans, many by one call, and in large pages where
-/// the machine has these at hand: there a load of hundreds of megabytes takes about half the
-/// time. Elsewhere, small pages cost a quarter less than when they are written one by one. The
-/// memory may be used at once.
+/// separate thread takes them while the caller plans, many by one call, and in large pages if the
+/// machine has these available: then a load of hundreds of megabytes takes about half the time.
+/// Elsewhere, small pages cost a quarter less than when they are written one by one. The memory may
+/// be used at once.
 ///
 /// \par Units bytes
 class fresh_memory {
 public:
     /// Begins to take `bytes` of memory; tensors need up to 128 bytes more than their elements.
     ///
-    /// \throws error with errc::usage for fewer than 0 bytes, errc::io where the system has no
-    ///         memory
+    /// \throws error with errc::usage for fewer than 0 bytes, errc::io if the system has no memory
     explicit fresh_memory(index_t bytes, page_advice advice = {.huge = true, .populate = true},
                           detail::page_calls const& calls = {});
     fresh_memory(fresh_memory const&) = delete;
@@ -72,7 +71,7 @@ public:
     /// Allocates tensors in it; for one thread at a time, as an arena's.
     std::pmr::memory_resource* resource() { return &resource_; }
 
-    /// Waits until all of it is there.
+    /// Waits until all of it is allocated.
     void wait();
 
 private:

@@ -17,28 +17,28 @@
 
 namespace reshard {
 
-/// What the system is asked for; where it does not have that, memory comes as it always does.
+/// Requests to the system; without support for them, memory comes as usual.
 struct page_advice {
-    bool huge = false;     ///< large pages, where they are at hand; of shared memory, few systems
+    bool huge = false;     ///< large pages, if available; for shared memory, few systems
                            ///< have any
     bool populate = false; ///< the maker's page table is filled now, not by the first writes
 };
 
 namespace detail {
 
-/// Asks for large pages where memory is written for the first time, or for none.
+/// Asks for large pages for memory that is written for the first time, or for none.
 RESHARD_DECL void advise_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
                                [[maybe_unused]] bool large);
 
-/// Fills this process's page table for all pages that have some of these bytes; what is written to
-/// them meanwhile stays. False where there is no memory.
+/// Fills this process's page table for all pages that have some of these bytes; data written to
+/// them meanwhile stays. False if memory is lacking.
 RESHARD_DECL bool populate(void* memory, std::size_t bytes);
 
-/// Writes to every page what stands there: `populate` on a system that has no call for it.
+/// Writes to every page its present content: `populate` on a system that has no call for it.
 RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes);
 
-/// How many large pages are free in one piece, so that nothing has to be moved for them; nothing
-/// where `free_blocks` does not say.
+/// How many large pages are free in one piece, so that nothing has to be moved for them;
+/// std::nullopt if `free_blocks` does not say.
 ///
 /// \param free_blocks as Linux has it in /proc/buddyinfo
 /// \param order       a large page is 2 to the power of this many small ones
@@ -47,13 +47,13 @@ RESHARD_DECL std::optional<std::int64_t> free_large_pages(std::string_view free_
 
 /// Whether the next piece of memory is to come in large pages, by what pieces have cost so far.
 ///
-/// A large page that is at hand costs less than the small ones in its place. One that a virtual
-/// machine's host has taken back, or for which others are moved, costs ten times as much, and no
-/// figure tells beforehand.
+/// A large page that is available costs less than small ones. One that a virtual machine's host has
+/// taken back, or for which others are moved, costs ten times as much, and no figure shows that
+/// beforehand.
 ///
 /// \par Units  seconds
-/// \invariant what large pages cost more than small ones is at most a sixteenth of what all cost,
-///            and one piece
+/// \invariant the extra cost of large pages over small ones is at most a sixteenth of the total
+///            cost, plus one piece
 class page_choice {
 public:
     bool is_large() const { return samples_ >= 2 && lost_ * 16 <= spent_; }
@@ -75,16 +75,16 @@ private:
     std::int64_t samples_ = 0;
 };
 
-/// The calls by which private memory is taken. Another table stands for a system that is short of
+/// The calls by which private memory is taken. Another table simulates a system that lacks
 /// something.
 struct page_calls {
-    /// What the system says of its free memory; empty where it says nothing.
+    /// The system's report of its free memory; empty if it has none.
     std::string (*free_blocks)() = &read_free_blocks;
 
     void (*advise)(void* memory, std::size_t bytes, bool large) = &advise_pages;
     bool (*populate)(void* memory, std::size_t bytes) = &detail::populate;
 
-    /// The processor time of the calling thread: what a host does counts, other threads do not.
+    /// The processor time of the calling thread: a host's work counts, other threads do not.
     double (*seconds)() = &thread_seconds;
 
     RESHARD_DECL static std::string read_free_blocks();

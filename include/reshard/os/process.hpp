@@ -12,7 +12,7 @@
 
 namespace reshard::detail {
 
-/// A process of this machine, told from a later one that gets its number.
+/// A process of this machine, distinct from a later one with its number.
 struct process_mark {
     std::uint64_t number = 0;  ///< 0: none
     std::uint64_t started = 0; ///< in ticks of the system's clock; 0: not known
@@ -30,7 +30,7 @@ RESHARD_DECL process_mark this_process();
 /// A number that no other call gives, in any process; not 0.
 RESHARD_DECL std::uint64_t new_token();
 
-/// True where a process has certainly ended, also where its parent has not asked yet. One of
+/// True if a process has certainly ended, also if its parent has not waited for it yet. One of
 /// another space of numbers, which cannot be seen, has not.
 RESHARD_DECL bool has_ended(process_mark const& mark);
 

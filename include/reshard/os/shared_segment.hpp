@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// The calls by which processes share memory. Another table stands for a system that refuses some.
+/// The calls by which processes share memory. Another table simulates a system that refuses some.
 ///
 /// \par Units bytes; descriptors and error numbers are the system's, failure is -1 with `errno` set
 struct system_calls {
@@ -69,11 +69,11 @@ struct system_calls {
 
 /// How a segment is found by others.
 enum class segment_kind : std::uint8_t {
-    unnamed, ///< through its maker's open files: nothing can be left behind
+    unnamed, ///< through its maker's open files: no name can remain
     named,   ///< by a name, which `seal` takes away
 };
 
-/// What others are told of a segment: where to open it, and how to see that it is the one.
+/// The address of a segment for others: how to open it, and how to verify its identity.
 struct segment_address {
     segment_kind kind = segment_kind::unnamed;
     std::string path;
@@ -108,7 +108,7 @@ private:
 /// Memory that several processes see, until the last of them has let it go.
 class shared_segment {
 public:
-    /// Makes a segment of zeros, all of which is there: writing to it later cannot fail.
+    /// Makes a segment of zeros, all allocated: later writes cannot fail.
     ///
     /// \par Units bytes
     /// \pre    `bytes > 0`

@@ -12,14 +12,14 @@
 
 namespace reshard::detail {
 
-/// What the two ends of a ring share beside its slots; zeros are a new one.
+/// The data that the two ends of a ring share beside its slots; zeros are a new one.
 struct ring_state {
     alignas(64) std::atomic<std::uint64_t> filled = 0; ///< slots that were ever handed over
     alignas(64) std::atomic<std::uint64_t> freed = 0;  ///< slots that were ever given back
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared by processes");
 
-/// Where the slots of a ring are.
+/// The slots of a ring in memory.
 struct ring_slots {
     std::byte* first = nullptr;
     std::size_t bytes = 0; ///< of each slot
@@ -46,7 +46,7 @@ public:
         return filled_ - freed_ == slots_.count ? nullptr : slots_.at(filled_);
     }
 
-    /// Hands over the slot; what was written to it is seen by who gets it.
+    /// Hands over the slot; writes to it are visible to the receiver.
     ///
     /// \pre `slot()` is not null
     void pass() { shared_->filled.store(++filled_, std::memory_order_release); }

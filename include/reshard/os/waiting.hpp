@@ -8,7 +8,7 @@
 #include <thread>
 
 /// \file
-/// Waiting for another program, which tells nobody when it is ready.
+/// Waiting for another program, which does not announce when it is ready.
 
 namespace reshard::detail {
 

@@ -12,7 +12,7 @@
 
 namespace reshard::detail {
 
-/// What a barrier keeps in the memory that its members share; zeros are a new one.
+/// The state of a barrier in the memory that its members share; zeros are a new one.
 struct barrier_state {
     alignas(64) std::atomic<std::uint32_t> arrived = 0;
     alignas(64) std::atomic<std::uint32_t> round = 0;
@@ -21,15 +21,15 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "atomics are shar
 
 /// Lets no member pass before all have arrived.
 ///
-/// A waiter polls a few times, then yields its core: where there are more members than cores, the
-/// one that is waited for needs it.
+/// A waiter polls a few times, then yields its core: if there are more members than cores, the
+/// awaited member needs it.
 class yielding_barrier {
 public:
     /// \pre `members > 0`, the same for all of them, and `shared` outlives the barrier
     yielding_barrier(barrier_state& shared, std::uint32_t members)
         : shared_(&shared), members_(members) {}
 
-    /// Returns when all members have called it. What they wrote before is seen after.
+    /// Returns when all members have called it. Their earlier writes are visible afterwards.
     ///
     /// \param idle called between looks, before the core is given away: work that others may wait
     ///             for

@@ -9,6 +9,7 @@
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/problem.hpp>
 
+#include <cstdint>
 #include <optional>
 
 /// \file
@@ -31,6 +32,8 @@ struct planned_job {
     strict_verdict verdict;
     bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
     bool target_is_joined = false;
+    std::uint64_t own_digest = 0;   ///< of one in a cache: of what this rank gave
+    std::uint64_t group_digest = 0; ///< and of what all ranks gave
 };
 
 /// Sets `program` and `verdict`.

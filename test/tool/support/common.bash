@@ -6,7 +6,8 @@
 set -u
 
 tool=$(realpath "$1")
-here=$(cd "$(dirname "$0")" && pwd)
+PATH=$(dirname "$tool"):$PATH # goldens call it by its name
+here=${here:-$(cd "$(dirname "$0")" && pwd)}
 data=${RESHARD_TEST_DATA:-$here/../data}
 RESHARD_MPIEXEC=${RESHARD_MPIEXEC:-mpiexec --oversubscribe --bind-to none}
 work=$(mktemp -d)
@@ -34,23 +35,27 @@ report() {
 }
 
 # on RANKS COMMAND...: alone or under mpiexec; nothing takes longer than ten minutes. RANKS may hold more of
-# the command line, as in "1 other : -n 2".
+# the command line, as in "1 other : -n 2". Standard error is without what mpiexec itself and its libraries say.
 on() {
-    local ranks=$1
+    local ranks=$1 status=0
     shift
     if [ "$ranks" = 1 ]; then
         timeout 600 "$@" </dev/null
-    else
-        # shellcheck disable=SC2086 # words
-        timeout 600 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null
+        return
     fi
+    {
+        # shellcheck disable=SC2086 # words
+        timeout 600 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null 2>&1 >&3 |
+            grep -av -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' -e '^mpiexec detected' -e '^\[warn\] Epoll' \
+                -e '^the job to be terminated' -e '^  Process name: \[' -e '^  Exit code:  ' -e '^$' >&2 ||
+            status=${PIPESTATUS[0]}
+    } 3>&1
+    return "$status"
 }
 
-# messages FILE: standard error without notes and warnings, without what mpiexec itself and its libraries say, and without
-# the lines that belong to the message above them.
+# messages FILE: standard error without notes and warnings, and without the lines that belong to the message above them.
 messages() {
-    grep -v -e '^note: ' -e '^warning: ' -e '^ ' -e '^$' -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' \
-        -e '^mpiexec detected' -e '^the job to be terminated' -e '^\[warn\] Epoll' "$1"
+    grep -v -e '^note: ' -e '^warning: ' -e '^ ' -e '^$' "$1"
 }
 
 # succeeds RANKS ARGUMENT...: the tool ends with 0; its output is in the file `output`.
@@ -95,15 +100,41 @@ refuses_on() {
     fi
 }
 
+# refused ARGUMENT...: prints the exit status and the message of the tool, which are the same on one rank and on three (or
+# on as many as RESHARD_REFUSED_RANKS says). It prints nothing on standard output, and out/ is as it was.
+refused() {
+    local ranks status expected= before message
+    before=$(contents)
+    for ranks in ${RESHARD_REFUSED_RANKS:-1 3}; do
+        status=0
+        on "$ranks" "$tool" "$@" >output 2>errors || status=$?
+        message=$(sed "/^$/d; s/^/[$status] /" errors)
+        if [ "${expected:=$message}" != "$message" ]; then
+            report "on $ranks: $message"
+        elif [ -s output ]; then
+            report "on $ranks, on standard output: $(cat output)"
+        elif [ "$(contents)" != "$before" ]; then
+            report "on $ranks: out/ has changed"
+        fi
+    done
+    echo "$expected"
+}
+
+# tensors FILE JSON: writes a file as support/write_safetensors.py says.
+tensors() {
+    mkdir -p "$(dirname "$1")" && python3 "$here/support/write_safetensors.py" "$@"
+}
+
 # contents: all that is in out/, with sums.
 contents() {
     find out -type f -exec cksum {} + | sort
     find out -mindepth 1 | sort
 }
 
-# json FILE EXPRESSION: what python makes of `d`, the document in FILE.
+# json FILE EXPRESSION...: what python makes of `d`, the document in FILE, a line for each; `-` is standard input.
 json() {
-    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+    python3 -c 'import json, sys; d = json.load(open(0 if sys.argv[1] == "-" else sys.argv[1]))
+for expression in sys.argv[2:]: print(eval(expression))' "$@"
 }
 
 # expects FILE EXPRESSION VALUE

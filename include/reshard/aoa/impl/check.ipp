@@ -46,7 +46,7 @@ inline void sort_findings(std::vector<finding>& findings) {
     std::ranges::stable_sort(findings, {}, place);
 }
 
-/// A check at work, behind `expand_all` and `lower_all`.
+/// A check at work, after `expand_all` and `lower_all`.
 class program_checker {
 public:
     program_checker(expansion const& expanded, lowering const& lowered, catalog const& source,
@@ -105,7 +105,7 @@ private:
         note_losses(finder, suffixes);
     }
 
-    /// What is lost without another finding about it; the state of a tensor goes with the tensor.
+    /// Notes losses without another finding about them; the state of a tensor goes with the tensor.
     void note_losses(destruction_finder const& finder, std::vector<state_suffix> const& suffixes) {
         auto const usages = usages_of(lowered_.map);
         std::unordered_set<std::string_view> keys, shadowed;

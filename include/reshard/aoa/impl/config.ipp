@@ -19,7 +19,7 @@
 
 namespace reshard::aoa::detail {
 
-/// The place of what is next, after blanks and lines of comments.
+/// The position after blanks and lines of comments.
 inline std::size_t after_comments(std::string_view text, std::size_t at) {
     for (;;) {
         at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
@@ -200,7 +200,7 @@ private:
     std::string result_;
     bool has_statement_ = false;  ///< the result has one
     std::size_t line_ = 1;        ///< the last one of the result
-    std::size_t read_ = 0;        ///< where the last statement is
+    std::size_t read_ = 0;        ///< the position of the last statement
     std::size_t line_wanted_ = 1; ///< and in which line
 };
 

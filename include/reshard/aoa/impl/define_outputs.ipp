@@ -20,7 +20,7 @@
 
 namespace reshard::aoa::detail {
 
-/// Says what each output of a program is, from what its names are in the end.
+/// Defines each output of a program from the final values of its names.
 class output_definer {
 public:
     explicit output_definer(lower_context& context) : in_(context) {}
@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    /// Runs a step for a key, and tells whether it went well; an error becomes a finding at the
+    /// Runs a step for a key, and returns whether it succeeded; an error becomes a finding at the
     /// name that binds the key, if one does.
     bool guarded(std::string const& key, auto const& step) {
         try {
@@ -67,7 +67,7 @@ private:
         }
     }
 
-    /// Counts what a definition makes: a copy of the value.
+    /// Counts the pieces of a definition: a copy of the value.
     void count_pieces(bound_value const& value) {
         if (!in_.pieces.take(value.tensor.pieces.size() + value.sources.size()))
             fail(errc::limit_exceeded, in_.pieces.refusal());
@@ -250,7 +250,7 @@ private:
         }
     }
 
-    /// What a statement has made and none has read, with its states.
+    /// Adds a result that no statement has read, with its states.
     void add_made(name const& one, std::vector<std::string>& keys) {
         binding const& bound = in_.names[one];
         if (bound.value == binding::none || bound.uses > 0)
@@ -275,7 +275,7 @@ private:
             (state.is_found && is_named(value, state)))
             return;
         std::string const key = new_key(parameter, state);
-        if (is_made(key)) // a statement says what it is
+        if (is_made(key)) // a statement defines it
             return;
         if (!has)
             fail_without_state(in_.source, value, state, key);

@@ -40,8 +40,8 @@ public:
                     is_read_[read.id] = true;
     }
 
-    /// \throws statement_error with errc::syntax for a result behind the first one that no tensor
-    ///         has and nothing reads, and that is nearly the word of a macro
+    /// \throws statement_error with errc::syntax for a result after the first one that no tensor
+    ///         has and nothing reads, and that resembles the word of a macro
     void check(statement const& one) const {
         for (name const& made :
              context_.code.right(one).subspan(std::min<std::size_t>(1, one.right)))
@@ -91,7 +91,7 @@ inline bool has_sound_attributes(macro_context& context, statement const& one) {
     return is_sound;
 }
 
-/// Breaks the statements with attributes that no statement can have: what is wrong is said once,
+/// Breaks the statements with attributes that no statement can have: the fault is reported once,
 /// and not for each layer.
 inline void check_attributes(macro_context& context, std::vector<statement>& statements) {
     misspelt_words const misspelt(context, statements);
@@ -103,7 +103,7 @@ inline void check_attributes(macro_context& context, std::vector<statement>& sta
     }
 }
 
-/// Keys by outline, in which numbers are not told apart.
+/// Keys by outline, which ignore numbers.
 class outline_set {
 public:
     void add(std::vector<segment> const& segments) { outlines_.intern(outline_of(segments)); }
@@ -147,8 +147,8 @@ inline std::vector<name> names_of(macro_context& context, outline_set const& los
     return names;
 }
 
-/// Puts a broken statement before all others that reads and binds whatever broken statements with
-/// open numbers may have meant.
+/// Puts a broken statement before all others that reads and binds all names that broken statements
+/// with open numbers may have meant.
 inline void restore_lost_names(macro_context& context, std::vector<statement>& statements) {
     if (context.lost.empty())
         return;

@@ -32,7 +32,7 @@ constexpr std::string_view take_line(std::string_view& text) {
 
 RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std::string>& inside) {
     std::size_t end = 0;
-    std::vector<std::string> open; // comments behind which nothing of the statement has come yet
+    std::vector<std::string> open; // comments since the last piece of the statement
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] == '#') {
             std::size_t const last = std::min(text.size(), text.find_first_of("\r\n", i));
@@ -68,10 +68,10 @@ RESHARD_DECL statement_comments comments_of(std::string_view text) {
     return found;
 }
 
-/// The columns that a line has at most, where it can be broken.
+/// The most columns of a line that can be broken.
 inline constexpr std::size_t page_width = 100;
 
-/// The columns that the left side has at most for its arrow to stand below others.
+/// The most columns of a left side whose arrow is put below others.
 inline constexpr std::size_t left_width = 56;
 
 RESHARD_DECL std::string spread_statement::joined(std::vector<std::string> const& pieces) {
@@ -109,7 +109,7 @@ RESHARD_DECL spread_statement spread(program const& whole, statement const& one)
     return result;
 }
 
-/// Adds pieces to a text, in new lines where they would go beyond the page.
+/// Adds pieces to a text, in new lines if they would exceed the page width.
 inline void add_filled(std::string& text, std::vector<std::string> const& pieces,
                        std::size_t column) {
     for (std::string const& piece : pieces) {
@@ -136,7 +136,7 @@ RESHARD_DECL std::string formatted(spread_statement const& one, std::size_t arro
     return text + (one.comments.behind.empty() ? "" : "  " + one.comments.behind) + '\n';
 }
 
-/// The column for the arrows of statements that stand below each other.
+/// The column for the arrows of consecutive statements.
 inline std::size_t arrow_column(std::vector<spread_statement> const& all, std::size_t first,
                                 std::size_t last) {
     std::size_t column = 0;

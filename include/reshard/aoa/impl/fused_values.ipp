@@ -50,7 +50,7 @@ inline bool is_taken_apart(lower_context const& context, statement const& one,
            member_sizes(as, shape[axis]) == member_sizes(known, shape[axis]);
 }
 
-/// Whether a statement interleaves for the parts of ranks what it makes.
+/// Whether a statement interleaves its result for the parts of ranks.
 inline bool makes_blocks(lower_context const& context, statement const& one) {
     origin const& made = context.code.origin(one.origin);
     return one.right == 1 && made.blocks > 0 && made.macro != "fused_qkv";

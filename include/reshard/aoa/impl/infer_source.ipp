@@ -27,7 +27,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Goes through a program forwards with what is known, and backwards with what is made.
+/// Goes through a program forwards with known facts, and backwards from results.
 class source_inferrer {
 public:
     source_inferrer(inference& result, program const& code, std::vector<known_tensor> const& known,
@@ -76,7 +76,7 @@ private:
         return may_be ? made_.find_parameter(code_.text(called)) : source_names::none;
     }
 
-    /// What is known of a value before any statement is looked at.
+    /// Sets the facts of a value that are known before any statement.
     void begin(std::uint32_t version) {
         open_facts& facts = facts_[version];
         if (key_id const id = kept(version); id != source_names::none)
@@ -88,7 +88,7 @@ private:
             facts = {known->second->entry.shape, type_of(*known->second), facts.like};
     }
 
-    /// Fills in what was open.
+    /// Fills in open facts.
     static void settle(open_facts& facts, open_facts const& found) {
         if (!facts.shape)
             facts.shape = found.shape;
@@ -208,8 +208,8 @@ private:
                (versions_.last(*id) != none || versions_.added_by(*id) != none);
     }
 
-    /// Whether a tensor that is known is one of the source: without a target, what is removed or
-    /// replaced is.
+    /// Whether a tensor that is known is one of the source: without a target, removed and replaced
+    /// tensors are.
     bool is_wanted(std::string_view key) const {
         auto const known = known_.find(key);
         return known != known_.end() &&
@@ -217,8 +217,8 @@ private:
                 (!has_target() && (removed_by(key) != none || is_replaced(key))));
     }
 
-    /// Refuses what statements remove, and nothing else tells of. A target without such a tensor
-    /// does not ask for it.
+    /// Refuses tensors that statements remove and nothing else describes. A target without such a
+    /// tensor does not need it.
     void refuse_removed() {
         for (statement const& one : code_.statements()) {
             std::string const key(is_removal(code_, one) ? code_.text(code_.left(one)[0]) : "");
@@ -265,7 +265,7 @@ private:
             entries_.back().dtype = made_.entry(same).dtype;
     }
 
-    /// A tensor that a statement reads, with the states that what it becomes has.
+    /// Adds a tensor that a statement reads, with the states of its result.
     void add_inferred(std::uint32_t version) {
         open_facts const& facts = facts_[version];
         std::string const key(code_.text(versions_.called(version)));

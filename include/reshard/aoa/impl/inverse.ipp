@@ -123,7 +123,7 @@ inline attribute_list inverse_permute(attribute_step const& step) {
     return {text_attribute("permute", list_text(inverse), *step.what)};
 }
 
-/// A pair of types says itself what it is reversed to, so it may round.
+/// A pair of types specifies its own reverse, so it may round.
 inline attribute_list inverse_cast(attribute_step const& step, bool allow_rounding) {
     std::string const before(reshard::name(step.before.dtype));
     std::string const after(reshard::name(step.after.dtype));
@@ -157,7 +157,7 @@ inline void refuse_smaller(attribute_step const& step) {
                                   step.what->where};
 }
 
-/// What was added behind a tensor is cut off again.
+/// Elements that were added after a tensor are cut off again.
 inline attribute_list inverse_resize(attribute_step const& step) {
     refuse_smaller(step);
     index_vector const &before = step.before.shape, &after = step.after.shape;
@@ -213,7 +213,7 @@ inverses_of(std::vector<std::vector<attribute_step>> const& steps, bool allow_ro
     return lists;
 }
 
-/// The extents of operands along an axis, where they differ.
+/// The extents of operands along an axis, if they differ.
 inline std::vector<index_t> uneven_sizes(std::vector<tensor_facts> const& operands, index_t axis) {
     std::vector<index_t> sizes;
     for (tensor_facts const& one : operands) {

@@ -102,7 +102,7 @@ private:
         }
     }
 
-    /// The one that begins at a place of a longer name.
+    /// The name that begins at a position of a longer name.
     std::string_view at(longer_key const& longer, std::size_t begin) const {
         std::string_view const dotted = longer.dotted;
         for (std::size_t end = begin; end < dotted.size();) {
@@ -174,8 +174,9 @@ private:
                 element_count(source_.entry(id).shape) == 1);
     }
 
-    /// Whether a longer name has, around a place, the name of a tensor that stays as it is; another
-    /// state of the same parameter, as `exp_avg` beside `exp_avg_sq_row`, is not such a tensor.
+    /// Whether a longer name has, around a position, the name of a tensor that does not change;
+    /// another state of the same parameter, as `exp_avg` beside `exp_avg_sq_row`, is not such a
+    /// tensor.
     bool is_of_kept(longer_key const& longer, name_range place, std::string_view model) const {
         auto const& [key, dotted] = longer;
         for (std::size_t begin = 0; begin <= place.begin; ++begin) {
@@ -219,7 +220,7 @@ private:
 
     source_names const& source_;
     std::deque<std::string> dotted_; ///< keys that `names_` refers to
-    /// By what a longer name may have inside.
+    /// By the text that a longer name may contain.
     std::unordered_map<std::string_view, used_name> names_;
     std::unordered_set<std::string_view> firsts_; ///< what these begin with, up to a separator
     std::string_view changed_; ///< the first that is joined with others, split or removed
@@ -233,8 +234,8 @@ inline bool are_of_one_parameter(std::string_view a, std::string_view b) {
     });
 }
 
-/// Whether a tensor of the source goes on under its own name, or one with the name of the same
-/// parameter, and no relation describes it.
+/// Whether a tensor of the source keeps its own name, or another name of the same parameter, and no
+/// relation describes it.
 inline bool passes(lower_context& context, mapping_output const& output,
                    std::unordered_set<std::string_view> const& states) {
     if (output.added || !is_source_box(output.value))

@@ -24,9 +24,9 @@ public:
     list_reader(attribute const& of, std::string_view entries, std::string_view example)
         : of_(of), entries_(entries), example_(example), text_(std::get<std::string>(of.value)) {}
 
-    /// The entries, each as `read_entry()` gives it; a comma behind the last one is allowed.
+    /// The entries, each as `read_entry()` gives it; a comma after the last one is allowed.
     ///
-    /// \throws statement_error with errc::syntax where the text is no such list
+    /// \throws statement_error with errc::syntax if the text is not such a list
     template <class Entry, class ReadEntry>
     std::vector<Entry> read(ReadEntry const& read_entry) {
         std::vector<Entry> entries;
@@ -51,7 +51,7 @@ public:
         return found;
     }
 
-    /// The integer that comes next, or nothing.
+    /// The integer that comes next, or std::nullopt.
     std::optional<index_t> number() {
         skip();
         index_t found = 0;
@@ -77,7 +77,7 @@ private:
     attribute const& of_;
     std::string_view entries_;
     std::string_view example_;
-    std::string_view text_; ///< what is left of it
+    std::string_view text_; ///< the rest of it
 };
 
 RESHARD_DECL std::vector<index_t> parse_list(attribute const& of) {

@@ -39,8 +39,8 @@ struct tied_output {
     auto key() const { return std::tie(value, output->key); }
 };
 
-/// What tells the value of text number `id` from others, if an output may have that text for its
-/// key: one that the target has or, where the target is unknown, any.
+/// The identity of the value of text number `id`, if an output may have that text as its key: one
+/// that the target has or, if the target is unknown, any.
 inline std::optional<value_identity> output_identity(lower_context& context, std::uint32_t id) {
     binding const& bound = context.names[name{name::kind_type::text, false, id, {}}];
     return bound.is_wanted || !context.target ? context.names.identity(id) : std::nullopt;
@@ -98,7 +98,7 @@ RESHARD_DECL void relate_copies(lower_context& context) {
                           by.where, key};
 }
 
-/// Relates two tensors where the source has both.
+/// Relates two tensors if the source has both.
 inline void relate_equal(lower_context& context, std::string const& key, std::string const& first,
                          attribute const& by) {
     key_id const kept = context.source.find(first), removed = context.source.find(key);
@@ -142,7 +142,7 @@ RESHARD_DECL void declare_fused(lower_context& context) {
     }
 }
 
-/// The axis along which a tensor is so many tensors of the source, one behind the other.
+/// The axis along which a tensor is `operands` tensors of the source, one after the other.
 inline std::optional<std::size_t> concat_axis(expression const& tensor, std::size_t operands) {
     if (tensor.pieces.size() != operands)
         return std::nullopt;

@@ -61,7 +61,7 @@ RESHARD_DECL void statement_group::look_before(statement const& one) {
             unmade_.insert(read.id);
 }
 
-/// Whether a name is the temporary that stands for `x^T`.
+/// Whether a name is the temporary for `x^T`.
 inline bool stands_for_transpose(program const& whole, name const& one) {
     return one.kind == name::kind_type::fresh && whole.text(one).ends_with(transposed_ending);
 }
@@ -73,14 +73,14 @@ RESHARD_DECL std::string written_name(program const& whole, name const& one) {
     return quoted_name(text.substr(0, text.size() - transposed_ending.size()));
 }
 
-/// What stands for a name of the text, and where that ends there.
+/// The replacement of a name of the text, and the end of that name.
 struct replacement {
     std::uint32_t last;
     std::string text;
 };
 
-/// The names of a statement as the user wrote it, by where they begin, each with what it means now:
-/// several names for `[0:3]` and `*`.
+/// The names of a statement as the user wrote it, by their positions, each with its present
+/// meaning: several names for `[0:3]` and `*`.
 inline std::map<std::uint32_t, replacement> replacements(program const& whole,
                                                          statement const& one) {
     std::map<std::uint32_t, replacement> found;
@@ -141,8 +141,8 @@ RESHARD_DECL std::string shown_statement(program const& whole, statement const& 
     return line == in_one_line(whole.source_text(), one.where, {}) ? "" : line;
 }
 
-/// The names that the user wrote of what a name has parts of; itself where it is no temporary of a
-/// fused macro.
+/// The user's names for the tensors whose parts a name has; the name itself if it is not a
+/// temporary of a fused macro.
 inline void find_written(program const& whole, statement_group const& group, name const& which,
                          int depth, std::vector<name>& found) {
     bool const is_made =
@@ -161,7 +161,7 @@ RESHARD_DECL std::vector<name> written_behind(program const& whole, statement co
     if (which.kind != name::kind_type::fresh || stands_for_transpose(whole, which))
         return {which};
     std::vector<name> found;
-    constexpr int longest = 3; // a part of what several tensors make together
+    constexpr int longest = 3; // a part of the result of several tensors
     find_written(whole, statement_group(whole, one), which, longest, found);
     return found;
 }

@@ -46,7 +46,7 @@ RESHARD_DECL void missing_makers::add(statement const& one, name const& made) {
                                     [](segment const&) { return std::optional<std::size_t>(); }));
         makers_.push_back(static_cast<std::size_t>(&one - code_.unmatched().data()));
     } catch (statement_error const&) {
-        return; // numbers that touch: no key can be told to be that name
+        return; // adjacent numbers: no key can be recognised as that name
     }
 }
 

@@ -24,18 +24,18 @@
 
 namespace reshard::aoa::detail {
 
-/// What is known of a value so far.
+/// The known facts about a value.
 struct open_facts {
     std::optional<index_vector> shape;
     std::optional<data_type> dtype;
     key_id like = reshard::detail::
-        zero_source; ///< a tensor of the target that it becomes part of: it tells which
+        zero_source; ///< a tensor of the target that it becomes part of: it identifies which
                      ///< states there are
 };
 
-/// What a statement is found to have read.
+/// The operands that a statement must have read.
 struct open_operands {
-    std::vector<open_facts> facts; ///< none where nothing can be told
+    std::vector<open_facts> facts; ///< empty if nothing is known
     bool are_assumed = false;      ///< several were taken to be of equal size
 };
 
@@ -48,7 +48,7 @@ inline open_facts apply_open(attribute const& one, open_facts const& before) {
             before.like};
 }
 
-/// Shape and type before attribute number `i`; what it loses is unknown.
+/// Shape and type before attribute number `i`; lost parts are unknown.
 inline open_facts undo_open(std::vector<attribute> const& list, std::size_t i, open_facts after) {
     attribute const& one = list[i];
     if (one.word == "permute" && std::holds_alternative<std::string>(one.value)) {
@@ -69,7 +69,7 @@ inline open_facts undo_open(std::vector<attribute> const& list, std::size_t i, o
     return after;
 }
 
-/// A statement whose attributes are looked at in two halves, before and behind `axis`.
+/// A statement whose attributes are looked at in two halves, before and after `axis`.
 class open_statement {
 public:
     open_statement(program const& code, statement const& one)
@@ -131,7 +131,7 @@ private:
         return whole;
     }
 
-    /// What an operand of known shape puts into the concat along its axis.
+    /// The extent of an operand of known shape along the axis of the concat.
     index_t extent(open_facts operand, std::size_t axis) const {
         for (std::size_t i = 0; i < axis_; ++i)
             if (is_step(list_[i]))
@@ -173,7 +173,7 @@ private:
     std::size_t axis_; ///< which attribute; past the last if there is none
 };
 
-/// What a statement makes of tensors of which all shapes are known; nothing else can be told.
+/// The results of a statement if all shapes of its tensors are known; otherwise nothing is known.
 /// `wanted` is the shape that the target has for the tensor on the right, or null.
 ///
 /// \post a statement that cannot run makes nothing; `lower` says why
@@ -203,11 +203,11 @@ RESHARD_DECL std::vector<open_facts> open_results(program const& code, statement
     return made;
 }
 
-/// What a statement must have read to make tensors of these shapes and types, where `left` is what
-/// is known of that already.
+/// The operands that a statement must have read to make tensors of these shapes and types; `left`
+/// has the facts known so far.
 ///
-/// \throws statement_error with errc::shape_mismatch where the operands of a concat cannot be of
-///         equal size; error for attributes that do not fit
+/// \throws statement_error with errc::shape_mismatch if the operands of a concat cannot be of equal
+///         size; error for attributes that do not fit
 RESHARD_DECL open_operands infer_operands(program const& code, statement const& one,
                                           std::vector<open_facts> const& left,
                                           std::vector<open_facts> const& right) {

@@ -40,7 +40,7 @@ inline std::string meant_type(std::string const& text) {
 /// The data type that an attribute names.
 ///
 /// \pre    its value is a text
-/// \throws statement_error with errc::dtype_mismatch where there is no such type
+/// \throws statement_error with errc::dtype_mismatch for an unknown type
 inline data_type dtype_in(attribute const& one) {
     std::string const& text = std::get<std::string>(one.value);
     if (auto const dtype = data_type_from_name(text))
@@ -56,7 +56,7 @@ inline data_type dtype_in(attribute const& one) {
 
 /// The word of an attribute.
 ///
-/// \throws statement_error with errc::syntax where the language has no such word
+/// \throws statement_error with errc::syntax if the language has no such word
 inline attribute_word const& known_word(attribute const& one) {
     if (attribute_word const* const word = find_attribute_word(one.word))
         return *word;
@@ -120,13 +120,13 @@ RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor)
 /// `[a * b, c * ...]`: the first two axes as one, and all others as one.
 ///
 /// \pre the shape has three axes or more
-/// \throws error with errc::overflow where a product does not fit 64 bits
+/// \throws error with errc::overflow if a product does not fit 64 bits
 inline index_vector grouped_shape(index_vector const& shape) {
     return {checked_multiply(shape[0], shape[1]),
             element_count(index_vector(shape.begin() + 2, shape.end()))};
 }
 
-/// The extents with what is left of `count` elements in the place of the one that is not said.
+/// The extents; the open one is computed from `count` elements.
 inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents, index_t count,
                               attribute const& one) {
     index_vector shape, said;
@@ -158,9 +158,9 @@ inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents
 
 /// The shape that a tensor of `shape` has after `reshape="[...]"`.
 ///
-/// It is the list that is written; one `*` is what is left. A list of three extents or more is, as
-/// in the original, the grouped form as well: a tensor that has the list's shape, or the one with
-/// the first two axes and all others merged, gets whichever of the two the target wants.
+/// It is the written list; one `*` is the rest. A list of three extents or more is, as in the
+/// original, the grouped form as well: a tensor that has the list's shape, or the one with the
+/// first two axes and all others merged, gets whichever of the two the target wants.
 ///
 /// \param wanted of the target, or null
 /// \throws       statement_error with errc::syntax or errc::shape_mismatch

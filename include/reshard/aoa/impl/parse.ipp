@@ -56,7 +56,7 @@ constexpr std::string_view without_blanks_behind(std::string_view text, std::str
     return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
-/// What to do about something that is no value of an attribute, whose word and `=` end `before`.
+/// Advice about a wrong value of an attribute, whose word and `=` end `before`.
 inline std::string value_advice(std::string_view before, std::string_view rest) {
     before = without_blanks_behind(before, " \t=");
     std::string const word(
@@ -77,7 +77,7 @@ inline std::string value_advice(std::string_view before, std::string_view rest) 
     return "; strings are quoted: " + word + "=\"" + value + '"';
 }
 
-/// What to do where the arrow is missing, or something else stands for it.
+/// Advice if the arrow is missing, or replaced by something else.
 inline std::string arrow_advice(std::string_view rest) {
     constexpr std::string_view arrow = "\xe2\x86\x92", short_dash = "\xe2\x80\x93";
     return begins_with(rest, {"=", "<-", "<=", ":=", "-->", "~>", arrow, short_dash})
@@ -122,7 +122,7 @@ inline std::string comma_advice(std::string_view before, std::string_view rest,
     return {};
 }
 
-/// What to do about a name that cannot stand there as it is.
+/// Advice about a name that is not allowed there as it is.
 inline std::string name_advice(std::string_view before, std::string_view rest) {
     std::string_view const word =
         rest.substr(0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
@@ -159,7 +159,7 @@ RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
                                      std::string const& expected) {
     std::string_view const text = whole.source_text();
     offset = std::min(text.size(), text.find_first_not_of(" \t", offset));
-    if (offset == text.size()) // show the line that is not finished, not an empty one behind it
+    if (offset == text.size()) // show the line that is not finished, not an empty one after it
         offset = text.find_last_not_of(" \t\r\n\v") + 1;
     fail(errc::syntax, place_text(whole.file(), text, offset), ": syntax: expected ", expected,
          ", found ", found(text.substr(offset)), advice(text, offset, expected), "\n",

@@ -19,7 +19,7 @@ inline std::string numbered(std::string_view text, std::size_t number) {
     return std::string(text) + (number == 1 ? "" : '_' + std::to_string(number));
 }
 
-/// The numbers behind temporaries that would like the same name: the smallest that is free is next.
+/// The numbers of temporaries with the same preferred name: the smallest free one is next.
 class number_pool {
 public:
     /// The next number for a temporary made in statement `now`.
@@ -93,9 +93,9 @@ private:
 
 /// The names under which the temporaries of a program can be written, by their numbers.
 ///
-/// A temporary is called as the engine of PaddlePaddle would call it. Where a tensor of the program
-/// has that name, or another temporary that is still needed, or where `is_taken` says so, a number
-/// is added.
+/// A temporary has the name that the engine of PaddlePaddle would give it. If a tensor of the
+/// program, or another temporary in use, has that name, or if `is_taken` says so, a number is
+/// added.
 inline std::vector<std::string> fresh_names(program const& whole,
                                             std::function<bool(std::string_view)> const& is_taken) {
     fresh_namer namer(whole, is_taken);

@@ -15,27 +15,27 @@
 #include <vector>
 
 /// \file
-/// Which values of a program can be recovered from what it makes, and why others cannot.
+/// Which values of a program can be recovered from its results, and why others cannot.
 
 namespace reshard::aoa::detail {
 
-/// Why a value is lost: the statement that loses it, and what it does.
+/// Why a value is lost: the statement that loses it, and its effect.
 struct loss_reason {
     std::uint32_t statement;
     statement_error error;
 };
 
-/// What a recovery has to know of how the program is reversed.
+/// Options of a recovery.
 struct recovery_options {
     bool allow_rounding = false;
-    bool is_target_known = true; ///< it may say what a reshape makes
+    bool is_target_known = true; ///< it may give the result of a reshape
 };
 
 /// Goes through the statements of a program from the last to the first.
 ///
-/// A value can be recovered when it is a tensor of the target, or when a statement reads it of
-/// which everything can be recovered. Where there are several ways, the target's own tensor is
-/// taken, else the statement that comes first.
+/// A value can be recovered when it is a tensor of the target, or when a statement reads it and all
+/// results of that statement can be recovered. If there are several ways, the target's own tensor
+/// is taken, else the statement that comes first.
 class recovery {
 public:
     static constexpr std::uint32_t none = version_table::none;
@@ -78,8 +78,7 @@ public:
         return reasons_[reasons_of_[version]];
     }
 
-    /// \name What is needed
-    /// \{
+    /// \name Needs \{
 
     /// Asks for a value.
     void want(std::uint32_t version) { is_wanted_[version] = true; }
@@ -101,8 +100,8 @@ public:
     /// \pre `find_needed` has been called
     bool is_needed(std::uint32_t i) const { return is_needed_[i]; }
 
-    /// Whether name number `k` of statement `i`, on its left, is what the reversed statement is
-    /// wanted for; else what it gives is a copy.
+    /// Whether name number `k` of statement `i`, on its left, is the reason for the reversed
+    /// statement; otherwise its result is a copy.
     bool gives(std::uint32_t i, std::size_t k) const {
         std::uint32_t const version = versions_.at(code_.statements()[i], k);
         return version != none && is_wanted_[version] && makers_[version] == i && !is_kept(version);

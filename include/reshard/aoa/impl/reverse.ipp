@@ -33,7 +33,7 @@ RESHARD_DECL lost_elements::lost_elements(std::vector<loss> const& losses) {
 
 RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const {
     auto const found = by_key_.find(of.key);
-    if (found == by_key_.end()) // as where a type cannot be cast back
+    if (found == by_key_.end()) // for example if a type cannot be cast back
         return "; nothing of it is lost, but no statement that can be undone has all of it";
     loss const& one = *found->second;
     if (one.what == loss::kind::removed)
@@ -53,8 +53,7 @@ inline catalog outputs_of(mapping const& map) {
     return catalog(std::move(entries));
 }
 
-/// What lowering the reversed program has found: what is still wrong with it, states above all, is
-/// an error.
+/// Adds the errors from lowering the reversed program, mostly about states.
 inline void add_errors(reversal& result, std::vector<finding> findings) {
     for (finding& one : findings) {
         if (one.level != severity::error)
@@ -66,12 +65,12 @@ inline void add_errors(reversal& result, std::vector<finding> findings) {
     }
 }
 
-/// What a program stands between: what it reads, what it makes, and how one becomes the other.
+/// Both sides of a program: its sources, its results, and the mapping between them.
 struct reverse_sides {
     source_names source;
     source_names made;
     mapping const& forward;
-    bool is_target_known; ///< and not only what the program leaves over
+    bool is_target_known; ///< and not only the tensors that the program leaves over
 };
 
 /// Reverses an expanded program that has been lowered without error.
@@ -124,7 +123,7 @@ private:
         result_.findings.push_back(make_finding(code_, one, error));
     }
 
-    /// A tensor of the source that nothing gives back; `reason` goes on after its key.
+    /// A tensor of the source that nothing recovers; `reason` follows its key.
     void lose(catalog_entry const& entry, std::uint32_t by, std::string const& reason,
               text_span where = {}) {
         std::string const& key = entry.key;
@@ -157,7 +156,7 @@ private:
         want_unread(entry, id);
     }
 
-    /// Puts a tensor together that no statement gives back, where nothing of it is lost; one
+    /// Puts together a tensor that no statement recovers, if nothing of it is lost; a tensor
     /// without elements is added.
     bool put_together_again(catalog_entry const& entry, std::uint32_t id, std::uint32_t by) {
         if (lost_.has(entry.key) || code_.text(text_name(id)) != entry.key)
@@ -172,7 +171,7 @@ private:
         return temporary.has_value();
     }
 
-    /// What statements would call a key: where the source has only the state of a parameter, that.
+    /// The name of a key in statements: the parameter, if the source has only its state.
     std::string parameter_name(std::string_view key) const {
         auto const is_read = [&](std::string_view called) {
             auto const id = code_.find(called);
@@ -226,7 +225,7 @@ private:
             {severity::note, "copy", std::move(key), std::move(message), one.where, one.origin});
     }
 
-    /// Of what a reversed statement gives back, some may be recovered from elsewhere.
+    /// Some results of a reversed statement may be recovered from elsewhere.
     void note_copies(std::uint32_t i) {
         statement const& one = code_.statements()[i];
         std::unordered_set<std::uint32_t> seen;
@@ -279,7 +278,7 @@ private:
             mirror_.add(text_name(id), {}, {{"copy_of", kept, '"', {}}}, one);
     }
 
-    /// Another name that a tensor of the target has and keeps, or nothing.
+    /// Another name that a tensor of the target has and keeps, or empty.
     std::string twin_of(std::string const& key) const {
         if (options_.take_first || !options_.allow_copies)
             return {};
@@ -328,7 +327,7 @@ private:
         std::uint32_t by; ///< the statement that does not give it back
     };
     std::vector<put_together> whole_;
-    /// Texts that are added, and the statements that lose what they had.
+    /// Texts that are added, and the statements that lose their elements.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
 };
 

@@ -36,8 +36,8 @@ namespace reshard::aoa::detail {
 /// \par Source in the original any numbers that divide the extents are taken
 class head_widths {
 public:
-    /// Looks at a statement and what it has made, in the order of the program; what is wrong with
-    /// the heads, if something is.
+    /// Examines a statement and its results, in the order of the program; returns the fault in the
+    /// heads, if any.
     std::optional<std::string> look_at(program const& code, statement const& one,
                                        std::span<expression const> made) {
         if (one.left != 1 || code.origin(one.origin).macro != "fused_qkv")
@@ -123,8 +123,7 @@ public:
     }
 
 private:
-    /// Runs a step for a statement; an error becomes a finding, and what it binds is left without a
-    /// value.
+    /// Runs a step for a statement; an error becomes a finding, and its results have no value.
     void guarded(statement const& one, auto const& step) {
         try {
             return step();
@@ -177,7 +176,7 @@ private:
         make(one);
     }
 
-    /// What a broken statement would have read counts as read, and its results have no value.
+    /// The operands of a broken statement count as read, and its results have no value.
     [[noreturn]] void pass_over(statement const& one) {
         for (name const& each_name : in_.code.left(one))
             try {
@@ -194,7 +193,8 @@ private:
                                   in_.code.attributes(one)[0].where};
     }
 
-    /// What a removal says of a tensor that the removed one is a copy of, or null.
+    /// The attribute of a removal that names the tensor of which the removed one is a copy, or
+    /// null.
     attribute const* copy_in(statement const& one) const {
         std::vector<attribute> const& list = in_.code.attributes(one);
         if (list.size() != 1 || list[0].word != "copy_of")
@@ -247,7 +247,7 @@ private:
                                : "added: without a target its shape is not known"));
     }
 
-    /// Rename, concat, split, and whatever the attributes do.
+    /// Rename, concat, split, and the effects of attributes.
     void make(statement const& one) {
         read_operands(one);
         check_results(one);
@@ -368,7 +368,7 @@ private:
     head_widths heads_;
 };
 
-/// Runs the statements of a program one after the other, each binding what it makes.
+/// Runs the statements of a program one after the other, each binding its results.
 RESHARD_DECL void run_statements(lower_context& context) { statement_runner(context).run(); }
 
 } // namespace reshard::aoa::detail

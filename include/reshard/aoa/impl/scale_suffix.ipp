@@ -49,8 +49,8 @@ inline bool take_question(std::string_view& text) {
 
 /// The ending that a statement's attributes give to scales, if they do.
 ///
-/// \throws statement_error with errc::syntax where one of the two attributes is missing or stands
-///         twice, the ending is empty or the block is none
+/// \throws statement_error with errc::syntax if one of the two attributes is missing or occurs
+///         twice, the ending is empty or the block is invalid
 inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
     attribute const* const scales = find_attribute(list, "scales");
     attribute const* const blocks = find_attribute(list, "blocks");

@@ -34,8 +34,8 @@ inline std::string_view segment_at(std::string_view key, std::size_t place) {
     return end == key.size() ? std::string_view() : key.substr(place, end - place);
 }
 
-/// Whether the segment `state` at the beginning of a key is what a trainer calls all that it has,
-/// its model and its optimizers, and not the states of parameters.
+/// Whether the segment `state` at the beginning of a key is a trainer's name for all its data,
+/// models and optimizers, and not for the states of parameters.
 inline bool is_trainer_state(std::string_view key, std::string_view next) {
     return (!next.empty() && is_optimizer(next)) ||
            (is_model(next) && !is_state_name(last_segment(key)));

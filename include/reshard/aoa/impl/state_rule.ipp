@@ -53,7 +53,7 @@ inline void check_state_type(catalog_entry const& entry, catalog_entry const& fi
              "', which makes up '", key, "' too, is ", first.dtype);
 }
 
-/// The piece with the state in the place of the parameter.
+/// The piece with the state instead of the parameter.
 inline piece state_piece(piece copied, key_id state, data_type dtype) {
     copied.source = state;
     copied.stored = dtype;
@@ -68,7 +68,7 @@ inline expression scales_of(source_names const& source, expression const& tensor
                             state_suffix const& state, std::string const& key) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         if (key_id const from = tensor.pieces.source(i); from != zero_source)
-            state_source(source, from, state, key); // says what is missing in its own words
+            state_source(source, from, state, key); // reports the missing state in its own words
     try {
         return block_scales(tensor, {state.block}, dtype, [&](key_id from) {
             key_id const id = state_source(source, from, state, key);

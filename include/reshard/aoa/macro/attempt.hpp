@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/macro/context.hpp>
 
 #ifndef RESHARD_AOA_MACRO_ATTEMPT_HPP
@@ -30,7 +30,7 @@ inline bool keeps(macro_context& context, name const& one, bool is_read) {
     return one.kind == name::kind_type::text || one.kind == name::kind_type::fresh;
 }
 
-/// What is left of a statement that has an error: the names that it would have read and bound.
+/// The remains of a statement that has an error: the names that it would have read and bound.
 inline statement broken(macro_context& context, statement const& one) {
     std::vector<name> names[2];
     for (std::size_t i = 0; i < one.left + one.right; ++i) {
@@ -78,8 +78,7 @@ bool succeeds(macro_context& context, statement const& one, auto const& step) {
     return false;
 }
 
-/// Runs a step for a statement; where it has an error, that is a finding, and the statement is
-/// broken.
+/// Runs a step for a statement; an error becomes a finding, and the statement is broken.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
 void attempt(macro_context& context, statement& one, auto const& step) {
@@ -100,8 +99,8 @@ void attempt(macro_context& context, statement one, std::vector<statement>& expa
 
 } // namespace detail
 
-/// A macro that looks at one statement at a time, as one that looks at them all. Where it leaves
-/// all of them alone, nothing is copied.
+/// Turns a macro for one statement into a macro for all. If it changes none of them, nothing is
+/// copied.
 template <void (*Macro)(macro_context&, statement const&, std::vector<statement>&)>
 void each(macro_context& context, std::vector<statement>& statements) {
     std::vector<statement> made, expanded;

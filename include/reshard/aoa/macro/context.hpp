@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/expand.hpp>
 
 #ifndef RESHARD_AOA_MACRO_CONTEXT_HPP
@@ -30,7 +30,7 @@ namespace detail {
 
 class name_chain;
 
-/// What a macro throws: a statement, and its error.
+/// An exception of a macro: a statement, and its error.
 struct failed_statement {
     statement about;
     statement_error problem;
@@ -38,7 +38,7 @@ struct failed_statement {
 
 } // namespace detail
 
-/// Throws what is wrong with a statement; `attempt` makes a finding of it.
+/// Throws an error about a statement; `attempt` makes a finding of it.
 [[noreturn]] inline void fail_in(statement const& about, statement_error problem) {
     throw detail::failed_statement{about, std::move(problem)};
 }
@@ -94,23 +94,23 @@ inline std::size_t attribute_length(program const& code, statement const& one) {
 
 } // namespace detail
 
-/// The program that is being expanded and what it is expanded for.
+/// The program that is being expanded, with both sides.
 struct macro_context {
     program& code;
     catalog const* left;  ///< the tensors that names on the left mean; null: unknown
     catalog const* right; ///< and names on the right
     expand_options const& options;
     std::vector<finding>& findings;
-    detail::name_chain const* chain = nullptr; ///< null where no macro asks for it
+    detail::name_chain const* chain = nullptr; ///< null if no macro asks for it
     budget names{options.max_names, "names after expansion", "max_names"};
     budget characters{options.max_characters, "characters after expansion", "max_characters"};
     budget steps{options.max_steps, "steps of expansion", "max_steps"};
     std::optional<errc> first_error = {}; ///< of the first finding that is an error
     std::vector<lost_name> lost = {};
     std::unordered_set<std::string> lost_outlines = {}; ///< of those that would have been bound
-    int searches_left = 32; ///< for what was meant; each looks at all keys
+    int searches_left = 32; ///< for the intended key; each looks at all keys
 
-    /// Whether a name with open numbers may mean what a broken statement would have made.
+    /// Whether a name with open numbers may mean a result of a broken statement.
     bool is_lost(std::vector<segment> const& open) const {
         return !lost_outlines.empty() && lost_outlines.contains(detail::outline_of(open));
     }
@@ -132,14 +132,14 @@ struct macro_context {
         return search.question();
     }
 
-    /// What a statement that `macro` makes of `parent` has in common with it.
+    /// A statement that `macro` makes of `parent`, with their common parts.
     statement derive(statement const& parent, std::string_view macro) const {
         statement made = parent;
         made.origin = code.make_origin({std::string(macro), parent.origin, parent.where});
         return made;
     }
 
-    /// Counts what is about to be made, or done, for a statement.
+    /// Takes the cost of the next step for a statement from a budget.
     ///
     /// \throws failed_statement with errc::limit_exceeded when the program grows too large
     void spend(statement const& about, budget& of, std::size_t amount) const {

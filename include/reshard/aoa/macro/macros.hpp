@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/macro/attempt.hpp>
 
 #ifndef RESHARD_AOA_MACRO_MACROS_HPP
@@ -20,11 +20,11 @@
 #include <vector>
 
 /// \file
-/// All macros, and what several of them need.
+/// All macros, and their common parts.
 
 namespace reshard::aoa::detail {
 
-/// The first name that has stood before in the list, or null.
+/// The first name that occurred earlier in the list, or null.
 ///
 /// \pre each is a text or a temporary
 RESHARD_DECL name const* repeated_name(std::span<name const> names);
@@ -34,7 +34,7 @@ RESHARD_DECL bool is_fused(macro_context const& context, statement const& one,
                            std::string_view word);
 
 /// The statements that `expand(i, expanded)` appends for each statement `i`, called in the order in
-/// which they run: from the last to the first where the program runs backwards.
+/// which they run: from the last to the first if the program runs backwards.
 std::vector<statement> expand_in_order(macro_context const& context, std::size_t statements,
                                        auto const& expand) {
     std::vector<statement> expanded;
@@ -62,7 +62,7 @@ inline void add_made_array(macro_context const& context, std::vector<segment> co
         index.add_made(segments[0].text + '_' + std::to_string(i));
 }
 
-/// Tells an index which names a statement makes: those on the right or, where the program runs
+/// Adds the names that a statement makes to an index: names on the right or, if the program runs
 /// backwards, on the left.
 inline void add_made(macro_context const& context, statement const& one, pattern_index& index) {
     if (!index.has_open())
@@ -83,9 +83,9 @@ inline std::string maker_text(macro_context const& context) {
 /// Replaces each statement with placeholders by one for each combination of numbers that exists.
 ///
 /// The first name with a placeholder decides: it is matched against the parameter keys of the
-/// source and, if it is none of them, against the names that earlier statements make; where a
-/// statement adds, against those of the target. The order is by ascending numbers, those of the
-/// placeholder that is first in the alphabet first.
+/// source and, if it is none of them, against the names that earlier statements make; for a
+/// statement that adds, against keys of the target. The order is by ascending numbers, first by the
+/// placeholder that is first in the alphabet.
 ///
 /// Findings: errc::bad_macro when names do not have the same placeholders, when the deciding name
 /// has one twice, or when a number becomes negative; no match, as the options say.
@@ -93,7 +93,7 @@ inline std::string maker_text(macro_context const& context) {
 /// \throws     failed_statement with errc::limit_exceeded
 /// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and
 ///             `$EXPERT_ID` only, all combinations whether they exist or not, keys of the source
-///             alone, and no word where nothing matches
+///             alone, and no message if nothing matches
 RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statement>& statements);
 
 /// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes
@@ -106,7 +106,7 @@ RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statem
 ///             too
 RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement>& statements);
 
-/// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` behind them.
+/// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` appended.
 ///
 /// \throws     failed_statement with errc::bad_macro for a range without numbers
 /// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes
@@ -115,7 +115,7 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& one,
                                std::vector<statement>& expanded);
 
 /// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
-/// keys of the source left of the arrow or, where none matches, names that earlier statements make;
+/// keys of the source left of the arrow or, if none matches, names that earlier statements make;
 /// keys of the target right of it. `e.*.w -> _` removes each of them, `_ -> e.*.w` adds each.
 ///
 /// Findings: errc::bad_macro for two stars, a star with `^T`, or one on the right without a target;
@@ -143,7 +143,7 @@ RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& 
 ///
 /// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or
 ///             does not fit, or an attribute it does not have
-/// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), where
+/// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), whose
 ///             `num_key_value_groups` is the number of key heads
 RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
                                    std::vector<statement>& expanded);
@@ -152,9 +152,9 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
 /// splits and concats that know how both sides cut the fused tensor.
 ///
 /// \throws     failed_statement with errc::bad_macro for another form, an attribute it does not
-///             have, or parts that cannot be told
+///             have, or unknown parts
 /// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts
-///             is that of different offsets along any axis, and 1 for a transposed tensor
+///             is the number of different offsets along any axis, and 1 for a transposed tensor
 RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
                                    std::vector<statement>& expanded);
 
@@ -172,7 +172,7 @@ RESHARD_DECL void expand_fused(macro_context& context, statement const& one,
 
 namespace reshard::aoa {
 
-/// A macro: what it is called, and what it does to all statements of a program.
+/// A macro: its name, and its effect on all statements of a program.
 struct macro {
     std::string_view name;
     void (*expand)(macro_context&, std::vector<statement>&);

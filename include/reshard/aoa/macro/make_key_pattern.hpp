@@ -24,18 +24,18 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Whether a text can stand in a program without quotes and then means itself.
+/// Whether a text needs no quotes in a program and then means itself.
 constexpr bool is_plain(std::string_view text) {
     bool const digit_first = !text.empty() && text[0] >= '0' && text[0] <= '9';
     return !text.empty() && text[0] != '.' && !digit_first && text != "_" && !may_be_word(text) &&
            std::ranges::all_of(text, is_plain_char);
 }
 
-/// The text of a key as it has to be written. One with `'` was written in `"`, where its `$` and
-/// `*` meant themselves.
+/// The text of a key as it has to be written. A key with `'` was written in `"`, in which its `$`
+/// and `*` meant themselves.
 RESHARD_DECL std::string quoted_name(std::string_view text);
 
-/// A name of several segments as it has to be written: in quotes where its text needs them.
+/// A name of several segments as it has to be written: in quotes if its text needs them.
 RESHARD_DECL std::string pattern_text(std::vector<segment> const& segments);
 
 /// An attribute as it has to be written, in the quotes in which it was.
@@ -68,7 +68,7 @@ namespace reshard::aoa::detail {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// How many digits stand in a row from `at` on.
+/// The number of consecutive digits from `at` on.
 constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
     std::size_t last = at;
     while (last < text.size() && is_digit(text[last]))
@@ -87,7 +87,7 @@ constexpr std::size_t next_digit(std::string_view text, std::size_t at) {
 struct pattern_piece {
     std::string text;
     bool has_number = false;
-    std::optional<std::size_t> capture; ///< which number of a match it is, where it is one
+    std::optional<std::size_t> capture; ///< which number of a match it is, if it is one
 };
 
 /// A name with numbers left open. Two numbers never touch, so that a match is unique.
@@ -106,7 +106,7 @@ RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
 /// The pattern of a name in which the segments of one kind are captured, in the order that
 /// `capture_of` says; the other open numbers match, and are forgotten.
 ///
-/// \throws statement_error with errc::bad_macro when only digits stand between two open numbers
+/// \throws statement_error with errc::bad_macro if only digits are between two open numbers
 key_pattern make_key_pattern(std::vector<segment> const& segments, auto const& capture_of) {
     key_pattern result;
     result.pieces.emplace_back();

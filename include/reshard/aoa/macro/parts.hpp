@@ -36,7 +36,7 @@ struct reached_key {
 
     index_t parts() const { return entry->parts[axis]; }
 
-    /// Another axis that is cut, or nothing.
+    /// Another axis that is cut, or std::nullopt.
     std::optional<std::size_t> other_cut() const {
         for (std::size_t other = 0; other < entry->parts.size(); ++other)
             if (other != axis && entry->parts[other] > 1)
@@ -58,15 +58,15 @@ public:
           suffixes_(suffixes),
           steps_(steps) {}
 
-    /// The parts of the tensor that name number `i` of a statement is made of, or nothing.
+    /// The parts of the tensor that name number `i` of a statement is made of, or std::nullopt.
     ///
     /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when
-    ///         parameter and state are cut differently; errc::shape_mismatch when there is no such
-    ///         axis; errc::limit_exceeded when it takes more steps than are left; no_value
+    ///         parameter and state are cut differently; errc::shape_mismatch for an axis that does
+    /// not exist; errc::limit_exceeded when it takes more steps than are left; no_value
     ///         after an earlier error
     std::optional<index_t> before(statement const& about, std::uint32_t i, index_t axis) const;
 
-    /// The parts of the tensor that name number `i` of a statement becomes, or nothing.
+    /// The parts of the tensor that name number `i` of a statement becomes, or std::nullopt.
     ///
     /// \throws as `before`; also when it becomes several tensors that are cut differently
     std::optional<index_t> after(statement const& about, std::uint32_t i, index_t axis) const;
@@ -84,21 +84,21 @@ private:
         char const* doubt = nullptr; ///< null: they are the same
     };
 
-    /// Goes from the axis `at` of what a statement makes to that of what it reads.
+    /// Goes from the axis `at` of a statement's result to the axis of its operand.
     void go_back(statement const& maker, followed_axis& at) const;
 
-    /// Goes from the axis `at` of what a statement reads to that of what it makes.
+    /// Goes from the axis `at` of a statement's operand to the axis of its result.
     void go_on(statement const& reader, followed_axis& at) const;
 
-    /// Notes when an attribute cuts or joins a tensor so that parts along the axis are not those of
-    /// the other side.
+    /// Notes when an attribute cuts or joins a tensor so that parts along the axis differ from the
+    /// other side's.
     static void note_doubt(statement const& one, attribute const& by, followed_axis& at);
 
     /// Whether an attribute may mean that axis: of a tensor that is not known, the last axis and
     /// axis 0 may be one.
     static bool may_be(attribute const& by, index_t axis);
 
-    /// \throws statement_error where the parts of the key are more than one, and may be others
+    /// \throws statement_error if the parts of the key are more than one, and may be others
     void check_doubt(std::optional<index_t> parts, std::uint32_t version,
                      followed_axis const& at) const;
 
@@ -122,14 +122,15 @@ private:
     mutable std::vector<reached_key> reached_;
 };
 
-/// Reports where no tensor of the statement of a macro is cut along the macro's axis, but one is
-/// along another: as a warning, or as a note where the statement names its axis, which else is 1.
+/// Reports that no tensor of the statement of a macro is cut along the macro's axis, but one is cut
+/// along another: as a warning, or as a note if the statement names its axis, which is 1 by
+/// default.
 ///
 /// \param word the macro
 RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one,
                                     std::string_view word, std::optional<index_t> named);
 
-/// Warns of a tensor of so many groups of heads that the target cuts inside one of them.
+/// Warns of a tensor with groups of heads that the target cuts inside a group.
 ///
 /// \param word the macro
 RESHARD_DECL void report_cut_groups(macro_context& context, statement const& one,
@@ -138,7 +139,7 @@ RESHARD_DECL void report_cut_groups(macro_context& context, statement const& one
 /// Warns of a tensor of which a rank holds several parts along the axis: these are not the parts of
 /// ranks that the macro interleaves. The tool refuses it.
 ///
-/// \param counter what was found on that side
+/// \param counter the findings on that side
 RESHARD_DECL void report_scattered(macro_context& context, statement const& one,
                                    std::string_view word, index_t axis, part_counter const& counter,
                                    std::string_view side);

@@ -43,7 +43,7 @@ void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
         visit(std::string_view(entry.key));
 }
 
-/// A key taken apart into its outline and the runs of digits that the outline leaves out.
+/// A key taken apart into its outline and the runs of digits that the outline omits.
 struct outlined_key {
     std::string outline;
     std::vector<std::string_view> runs;
@@ -54,7 +54,7 @@ struct outlined_key {
     void append_fixed(std::string& fixed, std::string_view form) const;
 };
 
-/// Patterns by what all keys that they match have in common: the outline, and the runs of digits in
+/// Patterns by the common parts of all keys that they match: the outline, and the runs of digits in
 /// which no number is open.
 ///
 /// Which runs those are is the form of a pattern: a `0` for each run that is fixed, a `*` for one
@@ -145,7 +145,7 @@ private:
     void sort();
 
     std::size_t captures_;
-    std::vector<index_t> numbers_; ///< those of one match after the other
+    std::vector<index_t> numbers_; ///< match after match
     std::vector<std::string_view> keys_;
     std::vector<key_match> sorted_;
     std::size_t sorted_from_ = 0; ///< how many keys
@@ -213,9 +213,9 @@ private:
     std::vector<match_list> matches_; ///< by pattern
     std::vector<bool> open_;          ///< the patterns that match no key
     std::vector<index_t> found_;      ///< the numbers of the match that is looked at
-    budget* steps_ = nullptr;         ///< null before the first search: there is no limit
+    budget* steps_ = nullptr;         ///< null before the first search: no limit
     bool has_open_ = false;
-    std::deque<std::string> made_; ///< the names that are matches; each stays where it is
+    std::deque<std::string> made_; ///< the names that are matches; their addresses do not change
 };
 
 } // namespace reshard::aoa::detail

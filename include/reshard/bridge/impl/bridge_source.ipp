@@ -28,7 +28,7 @@ namespace reshard {
 
 namespace detail {
 
-/// True where both have the same bits; the second one is row-major.
+/// True if both have the same bits; the second one is row-major.
 inline bool are_equal(const_tensor_view const& elements, const_tensor_view const& stored) {
     if (elements.strides != stored.strides)
         return !first_difference({stored.shape, 0, elements.strides, 0, stored.strides}, elements,
@@ -37,12 +37,12 @@ inline bool are_equal(const_tensor_view const& elements, const_tensor_view const
     return std::memcmp(elements.data, stored.data, static_cast<std::size_t>(bytes)) == 0;
 }
 
-/// A segment as others are told of it; none where there is no memory.
+/// The address of a segment for other programs; empty without memory.
 inline port_segment told_of(shared_segment const& segment) {
     return {segment.address(), segment.bytes(), this_process()};
 }
 
-/// Memory with a name, or without where the system has such.
+/// Memory with a name, or without one if the system supports that.
 inline shared_segment make_segment(index_t bytes, bool named) {
     shared_segment made;
     if (!named && !attempt([&] { made = shared_segment::create(bytes, segment_kind::unnamed); }))
@@ -50,7 +50,7 @@ inline shared_segment make_segment(index_t bytes, bool named) {
     return shared_segment::create(bytes, segment_kind::named);
 }
 
-/// A source: the memory of this rank, and what all of them share.
+/// A source: the memory of this rank, and the data that all ranks share.
 class source_state {
 public:
     /// \par Collective every rank of the group, in the same order, here and below
@@ -70,10 +70,10 @@ private:
     /// Finds the caller's tensors and makes memory for their copies.
     void bind(source_tensors const& have, bridge_options const& how);
 
-    /// Tells what others have to know: the first rank does, of all ranks.
+    /// Publishes the port file: the first rank does, for all ranks.
     void open(std::filesystem::path const& port, bridge_options const& how);
 
-    /// Which tensors match a pattern, by their place in the layout.
+    /// Which tensors match a pattern, by their index in the layout.
     std::vector<bool> matching(std::vector<std::string> const& patterns) const;
 
     /// \param changed which tensors have; none: to be seen
@@ -92,7 +92,7 @@ private:
     shared_segment memory_;
     shared_segment control_;
     written_port port_;
-    bool is_empty_ = true; ///< no version is there
+    bool is_empty_ = true; ///< no version exists
     bridge_stats done_;
 };
 
@@ -123,7 +123,7 @@ RESHARD_DECL void source_state::bind(source_tensors const& have, bridge_options 
         control_ = make_segment(sizeof(control_block), how.named_memory);
 }
 
-/// The mapping of a source's program, as bytes; none where tensors keep their names.
+/// The mapping of a source's program, as bytes; empty if tensors keep their names.
 inline std::string program_bytes(any_program const& program, layout const& whole) {
     if (program.is_by_name())
         return {};

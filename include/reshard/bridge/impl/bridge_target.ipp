@@ -21,11 +21,11 @@ namespace reshard {
 
 namespace detail {
 
-/// What the first rank has seen of the source; the others do what it says.
+/// The first rank's view of the source, which the others follow.
 struct seen_source {
     std::string problem;       ///< as `encode` has it
     std::uint64_t version = 0; ///< to be read; 0: none
-    bool is_new = false;       ///< it is another source, of which the rest tells
+    bool is_new = false;       ///< it is another source, described by the other members
     port_head head;
     std::string content;
 
@@ -47,7 +47,7 @@ inline void throw_encoded(std::string const& bytes) {
         throw error(*problem);
 }
 
-/// A target: what it has, and the source that it has met last.
+/// A target: its tensors, and the source that it has met last.
 class target_state {
 public:
     /// \par Collective every rank of the group, in the same order, here and below
@@ -67,28 +67,28 @@ private:
 
     void meet_first();
 
-    /// Looks at what the first rank has seen.
+    /// Sends the first rank's view to all ranks.
     seen_source tell(seen_source mine);
 
-    /// Plans for another source; false where that has gone meanwhile.
+    /// Plans for another source; false if that has ended meanwhile.
     bool meet(seen_source const& seen);
 
     /// Waits for a port file.
     seen_source wait_for_port(waiting& patience) const;
 
-    /// The other ranks' share of that: they sleep meanwhile, where a group may wait by polling.
+    /// The other ranks' part: they sleep meanwhile, because a group may wait by polling.
     void sleep_until_port(waiting& patience) const;
 
     /// A port file of another source than the one that was met, if there is one, and its source
     /// lives.
     std::optional<port_bytes> new_port() const;
 
-    /// Waits for a version where `least` asks for one.
+    /// Waits for a version if `least` asks for one.
     seen_source look(std::uint64_t least, waiting& patience);
 
     void sleep_until(std::uint64_t least, waiting& patience) const;
 
-    /// Reads a version; false where it was overwritten meanwhile.
+    /// Reads a version; false if it was overwritten meanwhile.
     bool read(std::uint64_t version);
     void take(std::uint64_t version, std::size_t set);
 
@@ -142,7 +142,7 @@ RESHARD_DECL seen_source target_state::tell(seen_source mine) {
     return told;
 }
 
-/// What a source is called that has ended, or not.
+/// The description of a source, which may have ended.
 inline std::string state_of(process_mark const& source, bool lives) {
     return "process " + std::to_string(source.number) + (lives ? ", lives" : ", has ended");
 }
@@ -172,7 +172,7 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
 }
 
 RESHARD_DECL void target_state::sleep_until_port(waiting& patience) const {
-    attempt([&] { // the first rank says what is wrong with it
+    attempt([&] { // the first rank reports its fault
         auto head = read_port_head(path_);
         for (; (!head || head->token == gone_) && !patience.is_over(); head = read_port_head(path_))
             patience.pause();
@@ -218,7 +218,7 @@ RESHARD_DECL bool target_state::meet(seen_source const& seen) {
 
 RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
     std::optional<port_bytes> port;
-    attempt([&] { // whatever is wrong with it, the source that was met is still there
+    attempt([&] { // even if it is faulty, the present source is still known
         auto const head = read_port_head(path_);
         if (!head || head->token == session_->token() || head->token == gone_)
             return;

@@ -41,7 +41,7 @@ inline void count_leaving(control_block& control, std::uint64_t version) {
     }
 }
 
-/// The number stands last: a seat that has one is free of what was there before.
+/// The number is written last: a seat with a number has no old data.
 inline void free_seat(control_block& control, reader_seat& seat) {
     count_leaving(control, seat.has.exchange(0));
     seat.reads.store(0);
@@ -68,7 +68,7 @@ RESHARD_DECL readers_seen look_at_readers(control_block& control) {
     return seen;
 }
 
-/// True where a reader keeps the buffer of a version.
+/// True if a reader keeps the buffer of a version.
 inline bool keeps(reader_seat const& seat, std::uint64_t version) {
     std::uint64_t const read = seat.reads.load();
     return read != 0 && read % 2 == version % 2;
@@ -151,8 +151,8 @@ RESHARD_DECL taken_seat::~taken_seat() {
         free_seat(*control_, *seat_);
 }
 
-/// A source overwrites a version only behind a newer one, and looks at the seats after that: where
-/// this version is still the newest after the seat says that it is read, the source will see it.
+/// A source overwrites a version only after publishing a newer one, and then looks at the seats. If
+/// this version is still the newest after it is marked in the seat, the source will see the mark.
 RESHARD_DECL std::uint64_t taken_seat::begin_reading() {
     std::uint64_t version = control_->newest.load();
     for (;;) {

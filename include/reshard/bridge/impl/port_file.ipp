@@ -22,7 +22,7 @@ namespace reshard::detail {
 /// The first bytes of every port file, then its format, then the head.
 inline constexpr std::string_view port_magic = "reshport";
 inline constexpr std::size_t port_head_bytes = 6 * 8;
-/// Where the number of the last version stands.
+/// The position of the number of the last version.
 inline constexpr std::uint64_t begun_place = 3 * 8;
 
 inline std::uint64_t digest_of_bytes(std::string_view bytes) {
@@ -82,7 +82,7 @@ RESHARD_DECL port_content read_content(port_bytes const& port) {
     return content_from<port_content>(port.content, "port file");
 }
 
-/// Takes away what a source that was killed has left: names of memory, where it had any.
+/// Removes the remains of a killed source: its names of memory, if it had any.
 inline void remove_segments(port_content const& old) {
     for (port_segment const& segment : old.ranks)
         if (has_ended(segment.maker))
@@ -91,7 +91,8 @@ inline void remove_segments(port_content const& old) {
         shared_segment::remove(old.control.address);
 }
 
-/// What an older source at that path has begun, where its file says so; removes what it has left.
+/// The versions that an older source at that path has begun, if its file has them; removes its
+/// remains.
 ///
 /// \throws error with errc::already_exists for another file
 inline std::uint64_t take_over(std::filesystem::path const& path) {
@@ -103,7 +104,7 @@ inline std::uint64_t take_over(std::filesystem::path const& path) {
         fail(errc::already_exists, path.string(),
              ": a file is there that is no port file; remove it, or give another path");
     std::uint64_t begun = 0;
-    attempt([&] { // what is damaged is replaced
+    attempt([&] { // a damaged file is replaced
         begun = head_of(path, *file).begun;
         if (auto const port = read_port(path))
             remove_segments(read_content(*port));
@@ -144,7 +145,7 @@ RESHARD_DECL written_port::~written_port() {
         auto const head = file_.is_open() ? read_port_head(path_) : std::nullopt;
         if (!head || head->token != token_)
             return;
-        leave_count(); // where that fails, the port file stays, which has the number too
+        leave_count(); // if that fails, the port file stays, which has the number too
         std::filesystem::remove(path_, ignored);
     });
 }

@@ -37,7 +37,7 @@ RESHARD_DECL void bridge_session::open_source() {
     segments_.resize(content_.ranks.size());
 }
 
-/// The mapping of the call: of this side or of the other one; nothing where tensors move by name.
+/// The mapping of the call: of this side or of the other one; std::nullopt if tensors move by name.
 inline std::optional<mapping> program_of(planned_job const& planned, std::string const& told,
                                          any_program const& program) {
     if (!told.empty() && !program.is_by_name())

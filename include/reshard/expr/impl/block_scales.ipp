@@ -30,8 +30,9 @@ struct axis_span {
     }
 };
 
-/// Refuses a piece that begins inside a block, or that ends inside one where neither tensor ends:
-/// of a tensor that is made longer or shorter, the last block may have other elements than before.
+/// Refuses a piece that begins inside a block, or that ends inside one before the end of either
+/// tensor: if a tensor is made longer or shorter, its last block may have other elements than
+/// before.
 inline void check_blocks(axis_span const& one, axis_span const& other, index_t block) {
     bool const is_at_end = one.last == one.extent || other.last == other.extent;
     for (index_t const cut : {one.first, is_at_end ? one.first : one.last})
@@ -44,8 +45,8 @@ inline void check_blocks(axis_span const& one, axis_span const& other, index_t b
 }
 
 /// A piece whose axes are several factors, and what its scales are made of. An axis of the source
-/// that is an axis of the target keeps its blocks, whatever these are. Blocks of the others have to
-/// be made of whole factors.
+/// that is an axis of the target keeps its blocks, in any case. Blocks of the others have to be
+/// made of whole factors.
 class reshaped_scales {
 public:
     reshaped_scales(piece const& p, index_vector const& shape, scale_source const& from)

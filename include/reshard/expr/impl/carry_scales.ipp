@@ -128,7 +128,8 @@ private:
         relate_as_whole(output, scales);
     }
 
-    /// What `scales=` says of an output, if that names what is made of these scales of the source.
+    /// The declaration `scales=` of an output, if it names a tensor made of these scales of the
+    /// source.
     relation const* declaration_of(std::string const& key, found_scales const& scaled) const {
         auto const [first, last] = declared_.equal_range(key);
         auto const found = std::find_if(first, last, [&](auto const& one) {

@@ -143,7 +143,7 @@ inline shard_table const* listed_shards(layout const& target, std::string_view k
     return list;
 }
 
-/// The first shard that has not exactly one of so many equal parts along an axis.
+/// The first shard that is not exactly one of a number of equal parts along an axis.
 inline std::optional<box> find_other_shard(shard_table const& list, index_t extent,
                                            std::size_t axis, index_t parts) {
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -208,7 +208,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
     fused_tensors const all = whole_outputs(program, target);
     if (all.empty())
         return {};
-    mapping related = program; // to scales; what is wrong with them is found later
+    mapping related = program; // to scales; their faults are found later
     carry_scales(related, source);
     for (auto const& [key, made] : all) {
         auto const axis = static_cast<std::size_t>(made.axis);

@@ -47,8 +47,7 @@ struct scale_rule {
 ///              (`_data`, `_scale`), torchao as in transformers' quantizer_torchao.py (`_qdata`),
 ///              HQQ (`W_q`), PaddleNLP's quantization_linear.py (`quant_weight`), AQT (`qvalue`),
 ///              TensorRT-LLM checkpoints of ModelOpt (`weights_scaling_factor`), Nunchaku
-///              (`wscales`, whose tiles have an order of their own), optimizers of bitsandbytes
-///              (`state1`)
+///              (`wscales`, whose tiles have another order), optimizers of bitsandbytes (`state1`)
 inline constexpr scale_rule scale_rules[] = {
     {".weight", ".weight_scales", scale_axes::last}, // EETQ: weights are [in, out]
     // FP8 in blocks, by channel or by tensor; MXFP8; int8
@@ -227,8 +226,8 @@ inline bool fits_plainly(index_vector const& shape, index_vector const& scales) 
     return true;
 }
 
-/// The first axis of a tensor that the axes of its scales go with: of several scales in a row not
-/// the one that the rule says, if another one alone has as many elements.
+/// The first axis of a tensor that the axes of its scales go with: for several scales in a row not
+/// the rule's axis, if only another one has that number of elements.
 ///
 /// \pre `scales` has no more axes than `shape`
 inline std::size_t first_scaled_axis(scale_rule const& rule, index_vector const& shape,

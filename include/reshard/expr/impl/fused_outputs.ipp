@@ -31,7 +31,7 @@ inline std::string with_axis(std::string_view macro, index_t axis) {
     return text + "axis=" + std::to_string(axis);
 }
 
-/// What is known of a fused tensor, of one that has the axis elsewhere.
+/// The facts of a fused tensor, for a tensor with the fused axis at another position.
 inline fused_tensor along_axis(fused_tensor known, index_t axis) {
     if (axis != known.axis && !known.macro.empty())
         known.macro = with_axis(known.macro, axis);
@@ -39,8 +39,8 @@ inline fused_tensor along_axis(fused_tensor known, index_t axis) {
     return known;
 }
 
-/// What is known of the source of a piece that has all of its fused axis, as an axis of the output;
-/// nothing of others.
+/// The facts of the source of a piece that has all of its fused axis, as an axis of the output;
+/// std::nullopt for other pieces.
 inline std::optional<fused_tensor> fused_source(piece const& one, expression const& output,
                                                 source_list const& sources,
                                                 fused_tensors const& known) {
@@ -66,8 +66,8 @@ inline bool has_whole_zeros(expression const& value, std::size_t axis) {
     return true;
 }
 
-/// Declares what is known of an output that is made of fused tensors of the source, all alike, and
-/// perhaps of zeros beside them, unless a macro has declared it.
+/// Declares the facts of an output that is made of fused tensors of the source, all fused in the
+/// same way, and perhaps of zeros, unless a macro has declared them.
 inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
     if (program.fused().contains(output.key))
         return;
@@ -96,7 +96,7 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
                 program.fuse(one.companion, known->second);
 }
 
-/// What is wrong with how a target cuts a fused tensor, and what follows.
+/// The fault in a target's cut of a fused tensor, and its consequence.
 ///
 /// \param other a shard that is not one of its parts
 inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
@@ -119,7 +119,7 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
                  ", so that ranks would get elements of wrong tensors");
 }
 
-/// What makes a fused tensor what the target needs.
+/// The statement that adapts a fused tensor to the target.
 inline std::string remedy(std::string const& key, fused_tensor const& made, bool is_scattered) {
     if (made.macro.empty())
         return "; fuse it again for that number of parts";
@@ -194,7 +194,7 @@ public:
                 followed_.emplace(one.companion, one.key);
     }
 
-    /// What an output has of them, of each once.
+    /// The parts of each that an output has.
     std::vector<parts_taken> taken_by(expression const& value) const {
         std::vector<parts_taken> all;
         for (std::size_t i = 0; i < value.pieces.size(); ++i) {
@@ -220,7 +220,7 @@ public:
         return false;
     }
 
-    /// What is wrong with a tensor if the one that it follows was taken apart as other parts.
+    /// The fault of a tensor if the tensor that it follows was taken apart into other parts.
     std::optional<std::string> find_other_parts(mapping_output const& output) const {
         auto const followed = followed_.find(output.key);
         if (followed == followed_.end())
@@ -266,7 +266,8 @@ private:
         return found;
     }
 
-    /// Whether macros took apart all that an output, or what it follows, has of a fused tensor.
+    /// Whether macros took apart all parts of a fused tensor in an output, or in the tensor that it
+    /// follows.
     bool is_taken_apart(std::string const& output, parts_taken const& taken) const {
         index_t const extent = sources_[taken.source].shape[axis(taken.source)];
         auto const sizes = member_sizes(*taken.made, extent);
@@ -353,7 +354,7 @@ inline std::string takers_of(mapping const& program, fused_sources const& known,
                                                                     : operands_of(from.made->macro);
 }
 
-/// What is wrong with what an output has of a fused tensor of the source.
+/// The fault in an output's parts of a fused tensor of the source.
 inline std::string taken_fault(mapping const& program, fused_sources const& known,
                                std::string const& output, parts_taken const& one) {
     mapping_source const from = program.sources()[one.source];

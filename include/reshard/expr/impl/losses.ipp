@@ -28,7 +28,7 @@ inline std::string extent_text(box const& region) {
     return words("a box of ", region.shape, " at ", region.offset);
 }
 
-/// What is wrong with one piece and its source, or nothing; the words go on after the target's key.
+/// The fault of one piece and its source, or std::nullopt; its text follows the target's key.
 inline std::optional<piece_fault> find_source_fault(piece const& p, source_list const& sources) {
     if (p.source == zero_source)
         return std::nullopt;
@@ -105,8 +105,7 @@ RESHARD_DECL std::optional<data_type> find_rounding(piece const& p) {
     return std::nullopt;
 }
 
-/// Notes what the pieces of a tensor use of the sources; a piece that fits no source is passed
-/// over.
+/// Notes which source elements the pieces of a tensor use; a piece that fits no source is skipped.
 inline void add_usage(std::vector<source_usage>& usages, source_list const& sources,
                       expression const& value) {
     for (std::size_t i = 0; i < value.pieces.size(); ++i) {

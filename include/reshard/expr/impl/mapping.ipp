@@ -121,7 +121,7 @@ RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
     return copies.empty() ? digest : digest_of_all(digest, copies);
 }
 
-/// What keeps `part` from being a piece of `output`, or nothing.
+/// The reason why `part` cannot be a piece of `output`, or null.
 inline char const* unfit_piece(piece const& part, expression const& output,
                                source_list const& sources) {
     if (!contains(whole(output.shape), part.target_box()))
@@ -141,7 +141,7 @@ inline char const* unfit_piece(piece const& part, expression const& output,
     return nullptr;
 }
 
-/// \throws error with errc::bad_layout where the pieces are not those of a tensor: in its bounds,
+/// \throws error with errc::bad_layout if the pieces do not make up a tensor: within its bounds,
 ///         and each element once
 inline void check_pieces_of(mapping_output const& output, source_list const& sources) {
     piece_list const& pieces = output.value.pieces;

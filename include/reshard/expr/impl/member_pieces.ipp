@@ -59,12 +59,12 @@ inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, st
     return false;
 }
 
-/// Whether rows of a tensor follow one another along an axis of an output, as do those of another
+/// Whether rows of a tensor are contiguous along an axis of an output, and so are rows of another
 /// tensor, and the rows of other parts are on other lines: the fused axis, `along`, was split into
 /// parts and their rows.
 inline bool are_parts_on_lines(std::vector<member_piece> const& pieces, std::size_t axis,
                                std::size_t along) {
-    std::set<std::pair<index_t, index_t>> seen; // one piece of a tensor and part tells
+    std::set<std::pair<index_t, index_t>> seen; // one piece of a tensor and part is enough
     for (member_piece const& one : pieces) {
         if (!seen.emplace(one.member, one.part).second)
             continue;

@@ -86,7 +86,7 @@ public:
         });
     }
 
-    /// Whether scales follow one another as the tensors do that an output is made of.
+    /// Whether scales are in the order of the tensors that an output is made of.
     bool are_in_order(mapping_output const& output, mapping_output const& scales,
                       scale_rule const& rule) const {
         numbers ids = sources_in_order(output.value);

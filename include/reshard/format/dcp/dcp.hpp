@@ -26,15 +26,15 @@ namespace reshard::detail {
 /// The file that is written last, and says which items there are.
 inline constexpr std::string_view dcp_metadata_name = ".metadata";
 
-/// A file with items, by their numbers: what is asked of it when a shard is read.
+/// A file with items, by their numbers, which is read when a shard is read.
 struct dcp_file {
     std::string name;
     std::vector<byte_run> items;             ///< of the file
     std::map<std::size_t, std::string> keys; ///< of those that are in a safetensors file
 
-    /// Where the elements of a shard are.
+    /// The positions of the elements of a shard.
     ///
-    /// \throws error with errc::corrupt_file where the item is not the shard that the metadata
+    /// \throws error with errc::corrupt_file if the item is not the shard that the metadata
     ///         describe
     RESHARD_DECL strided_bytes find(file_store::file const& opened, shown_shard const& expected,
                                     std::size_t number) const;
@@ -43,12 +43,11 @@ private:
     RESHARD_DECL file_tensor tensor(file_store::file const& opened, std::size_t number) const;
 };
 
-/// The checkpoint of that `.metadata`. Of the files beside it the values that are no tensors are
-/// looked through, for those that are opaque; where the elements of a shard are in its item is read
-/// with it.
+/// The checkpoint of that `.metadata`. In the files beside it, the values that are not tensors are
+/// searched for opaque ones; the position of a shard's elements in its item is read with the item.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves, or ask for bytes
-///         that a file does not have; errc::missing_file for a file that is not there;
+///         that a file does not have; errc::missing_file for a file that does not exist;
 ///         errc::unsupported for what metadata of torch 2.0 to 2.15 do not have, and for items that
 ///         an extension transformed
 /// \par Source torch.distributed.checkpoint, `FileSystemWriter` of torch 2.0 to 2.15; there any
@@ -63,8 +62,7 @@ RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
 ///
 /// \throws error with errc::unsupported for flattened shards and for data types that torch does not
 ///         have, naming the key
-/// \par Source torch.distributed.checkpoint, `FileSystemWriter`; its classes are those of torch 2.3
-///             and later
+/// \par Source torch.distributed.checkpoint, `FileSystemWriter`; its classes exist since torch 2.3
 RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& choices);
 
 } // namespace reshard::detail

@@ -22,7 +22,7 @@ namespace reshard::detail {
 /// Tensors of quantised types are listed as unread, and the values of the header as objects.
 ///
 /// \throws error with errc::corrupt_file for a file that ends early, for lengths and positions
-///         beyond it, and for a name that stands twice; errc::unsupported for other versions than 2
+///         beyond it, and for a name that occurs twice; errc::unsupported for other versions than 2
 ///         and 3; it names the file and the position
 /// \par Source the specification of GGUF in the repository ggml, version 3
 RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files,
@@ -34,7 +34,7 @@ find_gguf_files(file_store const& files, std::filesystem::path const& directory)
 
 /// The model that is in the `.gguf` files of a directory.
 ///
-/// \throws error also with errc::missing_file where one says that there are more
+/// \throws error also with errc::missing_file if one says that there are more
 RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
                                                    std::filesystem::path const& directory);
 

@@ -37,7 +37,7 @@ namespace reshard {
 
 namespace detail {
 
-/// What a path was found to be.
+/// The kind of a path.
 enum class checkpoint_kind {
     file,    ///< one safetensors file
     index,   ///< a directory with an index; the path is the index's
@@ -54,7 +54,7 @@ struct checkpoint_files {
     bool operator==(checkpoint_files const&) const = default;
 };
 
-/// What was found instead of a checkpoint.
+/// The files found instead of a checkpoint.
 inline std::string found_instead(std::vector<std::filesystem::path> const& paths) {
     constexpr std::size_t most = 3;
     if (paths.empty())
@@ -66,7 +66,7 @@ inline std::string found_instead(std::vector<std::filesystem::path> const& paths
            (paths.size() > most ? " and " + std::to_string(paths.size() - most) + " more" : "");
 }
 
-/// The names that `test` accepts, for a message; nothing where there is none.
+/// The names that `test` accepts, for a message; empty if there is none.
 inline std::string names_among(std::vector<std::filesystem::path> const& paths, auto&& test) {
     std::vector<std::string> names;
     for (std::filesystem::path const& path : paths)
@@ -75,7 +75,7 @@ inline std::string names_among(std::vector<std::filesystem::path> const& paths, 
     return names.empty() ? "" : first_and_more("'" + names.front() + "'", names.size());
 }
 
-/// What a directory lacks that has shards of torch or of PaddlePaddle; nothing for any other.
+/// The missing file of a directory with shards of torch or of PaddlePaddle; empty for any other.
 ///
 /// \par Source file names of torch.distributed.checkpoint, `__RANK_NUMBER.distcp`, and of Flex
 ///             Checkpoint, `RANK_SAVE.distcp` with `SAVE.metadata`
@@ -105,8 +105,7 @@ inline std::string lost_metadata(std::vector<std::filesystem::path> const& all) 
            "; give another checkpoint";
 }
 
-/// What is wrong with a directory that has files of a checkpoint, and not all; nothing for any
-/// other.
+/// The fault of a directory that has only some files of a checkpoint; empty for any other.
 inline std::string lost_part(file_store const& files, std::filesystem::path const& directory,
                              std::vector<std::filesystem::path> const& all) {
     if (std::string text = lost_metadata(all); !text.empty())
@@ -133,7 +132,7 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
                : stem + ".bin.index.json is missing, which says which tensors are in " + parts;
 }
 
-/// What a directory is that is no checkpoint, and what to give in its place.
+/// Describes a directory that is not a checkpoint, and the path to give instead.
 inline std::string no_checkpoint(file_store const& files, std::filesystem::path const& directory,
                                  std::vector<std::filesystem::path> const& all) {
     std::string const hint = directory_hint(files, directory, all);
@@ -170,7 +169,7 @@ inline checkpoint_files find_in_directory(file_store const& files,
     fail(errc::unsupported, directory.string(), ": ", no_checkpoint(files, directory, all));
 }
 
-/// Refuses a file that says what is in others beside it, and one that such a file speaks of.
+/// Refuses a file that describes others beside it, and a file that another one describes.
 inline void check_stands_alone(file_store const& files, std::filesystem::path const& path) {
     std::filesystem::path const around = in_directory(path).parent_path();
     auto const seen = see_format(files, around);
@@ -179,10 +178,11 @@ inline void check_stands_alone(file_store const& files, std::filesystem::path co
              seen->format, "; give its directory, ", around.string());
 }
 
-/// What stands at `path`.
+/// The checkpoint at `path`.
 ///
-/// \throws error with errc::missing_file where nothing does, with errc::unsupported where it is no
-///         checkpoint; it says what was found
+/// \throws error with errc::missing_file if the path does not exist, with errc::unsupported if it
+///         is not a
+///         checkpoint; it describes the path
 inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem::path const& path,
                                         std::string_view from) {
     if (!is_there(files, path))
@@ -200,8 +200,8 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
     return {checkpoint_kind::file, {path}};
 }
 
-/// Refuses a path that has no file by which the format is known that was asked for; it names the
-/// file, and what is there.
+/// Refuses a path without the file that marks the requested format; it names that file, and the
+/// existing ones.
 ///
 /// \throws error with errc::usage for a format that there is not, errc::unsupported
 inline void check_asked(file_store const& files, std::filesystem::path const& path,
@@ -255,7 +255,7 @@ RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const>
     return std::move(*opened);
 }
 
-/// What is selected of a checkpoint.
+/// The selected part of a checkpoint.
 inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
                                        std::filesystem::path const& path,
                                        safetensors_options const& options) {

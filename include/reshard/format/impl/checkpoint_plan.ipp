@@ -34,7 +34,7 @@ struct file_contents {
     std::vector<file_shard> shards;
 };
 
-/// Adds a file behind those that are there.
+/// Adds a file after the others.
 inline void add_file(checkpoint_plan& plan, file_contents contents,
                      std::map<std::string, std::string> metadata, std::uint64_t chunk_size) {
     for (auto const& [alias, key] : plan.metadata.aliases)
@@ -65,7 +65,7 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     plan.ranks.push_back(contents.rank);
 }
 
-/// Sorts the tensors and joins those of one key, whose shards stay in the order of the files.
+/// Sorts the tensors and joins tensors of one key, whose shards stay in the order of the files.
 inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
     auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
     if (!std::is_sorted(tensors.begin(), tensors.end(), before))
@@ -95,7 +95,7 @@ inline std::map<std::string, std::string> texts_of(file_choices const& choices) 
     return texts;
 }
 
-/// The shards of a rank in `count` files, or as many as a key needs; none is empty. The largest
+/// The shards of a rank in `count` files, or more if a key needs them; none is empty. The largest
 /// shard goes first, into the file with the fewest bytes that does not have its key.
 inline std::vector<file_contents> spread_over(std::vector<file_contents> const& files,
                                               std::size_t count) {
@@ -179,7 +179,7 @@ huggingface_files(catalog const& tensors, std::vector<index_t> const& bytes, ind
     return files;
 }
 
-/// Adds files of whole tensors to a plan that says what it is to be, and its index, if it has one.
+/// Adds files of whole tensors, and an index if needed, to a plan with the other data.
 inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t most_bytes,
                                   file_choices const& choices) {
     if (!choices.texts.empty())
@@ -240,7 +240,7 @@ inline std::string save_id_of(checkpoint_plan const& plan,
     return long_digest_text_of(written);
 }
 
-/// The digests of each shard of each tensor, given those of the files.
+/// The digests of each shard of each tensor, from the digests of the files.
 inline std::vector<std::span<std::uint64_t const>>
 digests_of_shards(checkpoint_metadata const& all, std::vector<chunk_digests> const& files) {
     struct place {
@@ -269,7 +269,7 @@ inline recorded_file recorded_with(std::string_view header, recorded_file file) 
     return file;
 }
 
-/// Gives the files of a delta their headers, and the record what it says of them.
+/// Gives the files of a delta their headers, and the record its entries for them.
 inline void seal_delta(sealed_checkpoint& sealed, save_record& record, record_delta delta) {
     for (recorded_file& file : delta.files) {
         sealed.delta_headers.push_back(delta_header(sealed.save, file.bytes - delta_data_offset));

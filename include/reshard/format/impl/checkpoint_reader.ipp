@@ -108,7 +108,7 @@ public:
 
     /// Whose shards each of the files has that were opened.
     ///
-    /// \pre they are those of the record
+    /// \pre they belong to the record
     std::vector<holder_t> ranks_in(save_record const& record) const {
         std::map<std::string_view, holder_t> ranks;
         for (recorded_file const& file : record.files)
@@ -119,7 +119,7 @@ public:
         return of_files;
     }
 
-    /// Refuses files of a directory that are not those of one finished save. Files of others have
+    /// Refuses files of a directory that do not belong to one finished save. Files of others have
     /// no save.
     void check_directory(std::filesystem::path const& directory) {
         std::filesystem::path const record = directory / save_record_name;
@@ -141,7 +141,7 @@ public:
                      saves_[i], "; load another checkpoint");
     }
 
-    /// Adds the tensors of the last file, whole ones, but for those `elsewhere`. A master weight
+    /// Adds the tensors of the last file, whole ones, except those `elsewhere`. A master weight
     /// whose weight is in no file before is the weight.
     void add_whole(safetensors_header header, unified_part part = unified_part::model,
                    key_set const& elsewhere = {}) {
@@ -168,7 +168,7 @@ public:
         digests.check_end();
     }
 
-    /// The same where they are shards.
+    /// The same for shards.
     void add_parts(safetensors_header const& header) {
         file_digests digests(header, last_name());
         tensors_.begin_file(header.tensors.size());
@@ -182,7 +182,7 @@ public:
     /// Names the files of a directory that hold more of the same checkpoint.
     ///
     /// \par Source the Unified Checkpoint of PaddleNLP: with `ignore_merge_optimizer` each rank
-    ///             writes a file of its own, of the tensors as they are there
+    ///             writes a separate file with its tensors
     void find_unread(std::filesystem::path const& directory) {
         std::vector<std::string> read;
         for (checkpoint_file const& file : result_.files)
@@ -201,8 +201,8 @@ public:
         }
     }
 
-    /// The rule for a directory that was saved to before and after the change of formats: what is
-    /// newer counts.
+    /// The rule for a directory that was saved to before and after the change of formats: the newer
+    /// one counts.
     void find_older(std::filesystem::path const& directory) {
         auto const older = older_files(files_, directory);
         if (!older.empty())
@@ -210,16 +210,16 @@ public:
                                 first_and_more(older.front(), older.size()));
     }
 
-    /// From now on files are those of a model: elements have the types that PaddleNLP gives them.
+    /// From now on files belong to a model: elements have the types that PaddleNLP gives them.
     void read_model() { is_model_ = true; }
 
     /// From now on notes which weights there are, for `share_masters`.
     void keep_weights() { keeps_weights_ = true; }
 
-    /// The weights of 32 bits, which are there once, are their own master weights.
+    /// The weights of 32 bits, which are stored once, are their own master weights.
     ///
     /// \par Source the Unified Checkpoint of PaddleNLP: with `skip_save_model_weight` the master
-    ///             weights stand in the files of the model, or the model has no files
+    ///             weights are in the files of the model, or the model has no files
     void share_masters(std::filesystem::path const& directory) {
         for (std::string const& key : weights_)
             aliases_.emplace(key_in_part(unified_part::master_weights, key), key);
@@ -278,7 +278,7 @@ private:
         return format != header.metadata.end() && format->second == "np";
     }
 
-    /// A file that stands alone may be anybody's.
+    /// A single file may come from any program.
     void note_numpy(safetensors_header const& header) {
         auto const known = std::find_if(
             header.tensors.begin(), header.tensors.end(),
@@ -306,8 +306,8 @@ private:
     std::set<std::string> fused_texts_;
     bool is_model_ = false;
     bool keeps_weights_ = false;
-    std::vector<std::string> weights_;        ///< those of 32 bits
-    std::vector<std::string> without_master_; ///< those of less
+    std::vector<std::string> weights_;        ///< of 32 bits
+    std::vector<std::string> without_master_; ///< of fewer bits
 };
 
 } // namespace reshard::detail

@@ -224,7 +224,7 @@ delta_files::open(std::filesystem::path const& path) const {
     for (delta_run const& run : runs)
         needed.insert(run.source);
     for (std::uint32_t const one : needed)
-        source(one); // each is there, and the one that is meant
+        source(one); // each exists, and is the right one
     return std::make_unique<pieced_file>(*this, runs, std::move(needed));
 }
 

@@ -22,7 +22,7 @@ namespace reshard::detail {
 /// More entries of a directory are not looked at for a hint.
 inline constexpr std::size_t most_hint_entries = 64;
 
-/// What a form of Megatron-LM is that has a directory for each rank; nothing for any other.
+/// Describes a form of Megatron-LM with a directory for each rank; empty for any other.
 inline std::string hint_of_ranks(file_store const& files,
                                  std::vector<std::filesystem::path> const& all) {
     constexpr std::string_view names[] = {"model_optim_rng.pt", "model_rng.pt"};
@@ -126,7 +126,7 @@ inline std::string name_in_file(file_store const& files, std::filesystem::path c
     return is_plain && text != "." && text != ".." ? text : std::string();
 }
 
-/// The directory that Megatron-LM makes for what it notes as its last iteration.
+/// The directory of Megatron-LM for the iteration that it notes as its last.
 inline std::string directory_of_iteration(std::string const& noted) {
     constexpr std::size_t digits = 7;
     bool const is_number = !noted.empty() && std::all_of(noted.begin(), noted.end(), [](char c) {
@@ -157,7 +157,7 @@ inline std::string hint_of_latest(file_store const& files, std::filesystem::path
     return lost;
 }
 
-/// The name of a file with each number in so many digits that names sort by their numbers, or
+/// The name of a file with its numbers padded to `digits` digits, so that names sort by number, or
 /// without its numbers.
 inline std::string name_by_number(std::filesystem::path const& path, std::size_t digits) {
     std::string text, number;
@@ -185,8 +185,8 @@ inline bool is_later_step(std::filesystem::path const& a, std::filesystem::path 
            name_by_number(a, most_digits) > name_by_number(b, most_digits);
 }
 
-/// What is in a directory and seems to be a checkpoint: directories, or else files. Of steps the
-/// latest is named.
+/// The entries of a directory that seem to be checkpoints: directories, or else files. Of steps,
+/// only the latest.
 inline std::string hint_of_entries(file_store const& files,
                                    std::vector<std::filesystem::path> const& all) {
     for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {
@@ -244,13 +244,13 @@ inline std::string hint_of_snapshots(file_store const& files,
     return hint_of_entries(files, files.list(snapshots));
 }
 
-/// What somebody probably meant who gave `directory`, which is no checkpoint: the directory that a
-/// file in it names as the last one saved, others in it that are checkpoints, a file in it that is
-/// one and no part, or what makes a readable checkpoint of it; nothing if that is not known.
+/// The probable intention of a user who passed `directory`, which is not a checkpoint: the
+/// directory that a file in it names as the last one saved, other checkpoints in it, a whole
+/// checkpoint file in it, or a way to make it readable; empty if unknown.
 ///
 /// Never fails, and reads names and a few short files only.
 ///
-/// \param all what is in the directory
+/// \param all the entries of the directory
 /// \par Source `latest_checkpointed_iteration.txt` and `mp_rank_00/model_optim_rng.pt` of
 ///             Megatron-LM, `latest` of DeepSpeed and `latest_universal` of its ds_to_universal.py
 inline std::string directory_hint(file_store const& files, std::filesystem::path const& directory,
@@ -272,7 +272,7 @@ inline std::string directory_hint(file_store const& files, std::filesystem::path
         std::string entries = hint_of_entries(files, all);
         return entries.empty() ? latest : entries;
     } catch (error const&) {
-        return {}; // a directory that cannot be looked into is no reason for another error
+        return {}; // a directory that cannot be read must not cause another error
     }
 }
 
@@ -303,7 +303,7 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
                   "with --source-layout FILE, which says it"
                 : "give the directory, with the index that lists all parts");
 } catch (error const&) {
-    return {}; // a directory that cannot be listed is no reason not to read the file
+    return {}; // a directory that cannot be listed must not prevent reading the file
 }
 
 /// `0` of `3_0.safetensors`, as PaddlePaddle names a file of rank 3; nothing for any other name.
@@ -320,8 +320,7 @@ inline std::string save_of_paddle(std::string_view name) {
     return is_all ? std::string(save) : std::string();
 }
 
-/// Which file is not there that says what is in safetensors files, by their names; nothing where
-/// these do not tell.
+/// The missing file that describes safetensors files, by their names; empty if unknown.
 inline std::string lost_index(std::vector<std::filesystem::path> const& paths) {
     std::string const first = paths.front().filename().string();
     std::string const all = first_and_more("'" + first + "'", paths.size());
@@ -334,7 +333,7 @@ inline std::string lost_index(std::vector<std::filesystem::path> const& paths) {
 }
 
 /// Refuses a directory in which there are files of a model without their index, whose tensors would
-/// be left out of a Unified Checkpoint.
+/// be missing in a Unified Checkpoint.
 inline void check_no_model(file_store const& files, std::filesystem::path const& directory) {
     std::vector<std::filesystem::path> parts;
     for (std::filesystem::path const& path : files.list(directory))

@@ -57,7 +57,7 @@ inline format_limits limits_of(std::string_view format) {
     return found == std::end(limits_of_formats) ? format_limits{format} : *found;
 }
 
-/// A name in a message, of which much is left out if it is long.
+/// A name in a message, shortened if it is long.
 inline std::string shown_name(std::string_view key) {
     constexpr std::size_t most = 80;
     if (key.size() <= most)

@@ -91,7 +91,7 @@ inline bool is_of_torch(std::filesystem::path const& path) {
 }
 
 /// The files of ranks in a directory that say themselves which parts of tensors they have: DTensors
-/// of torch.save; those of the model if there are others too. None if there are none.
+/// of torch.save; files of the model if there are others too. Empty if there are none.
 inline std::vector<std::filesystem::path> find_torch_ranks(file_store const& files,
                                                            std::filesystem::path const& directory) {
     auto const all = files.list(directory);

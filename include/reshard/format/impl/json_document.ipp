@@ -170,7 +170,7 @@ private:
     std::optional<key_index> index_;
 };
 
-/// Refuses keys that stand twice in one object.
+/// Refuses keys that occur twice in one object.
 class unique_keys {
 public:
     bool object_begin() {

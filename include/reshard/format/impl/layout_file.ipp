@@ -122,7 +122,7 @@ RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row
 /// The layout in the explicit form.
 ///
 /// \throws error with errc::bad_layout, or errc::limit_exceeded for more than 2^22 ranks, that
-///         names the file, the place in it, key, axis and both numbers
+///         names the file, the position in it, key, axis and both numbers
 inline layout_table explicit_layout(json_cursor const& root, std::string_view file) {
     root.check_names({"ranks", "tensors"});
     layout_table table{std::string(file), 0, {}, {}};

@@ -167,7 +167,7 @@ RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages
     return key.starts_with(stages.layer_suffix) ? std::optional(layer) : std::nullopt;
 }
 
-/// True where a pattern matches the key; notes which do.
+/// True if a pattern matches the key; notes which do.
 inline bool matches_any(std::vector<key_pattern> const& patterns, std::string_view key,
                         std::vector<bool>& used) {
     bool found = false;
@@ -229,7 +229,7 @@ private:
     std::vector<std::pair<std::string, std::size_t>> shown_;
 };
 
-/// Where the keys of a layout file go, and which of its rules were used.
+/// The placement of keys by a layout file, and the rules that were used.
 class rule_book {
 public:
     explicit rule_book(layout_rules const& book) : book_(book), used_(book.rules.size()) {
@@ -313,7 +313,7 @@ private:
         return std::vector<placement>(book_.ranks.ndim());
     }
 
-    /// The stages that hold the key, in order; nothing where all do.
+    /// The stages that hold the key, in order; empty if all do.
     std::vector<index_t> stages_of(std::string const& key) {
         if (!book_.stages)
             return {};

@@ -22,7 +22,7 @@ inline void read_number(json_cursor const& place, std::string_view name, double&
     number = member->number();
 }
 
-/// \param least what messages say; `validate` refuses what is below
+/// \param least for messages; `validate` refuses lower numbers
 inline void read_count(json_cursor const& place, std::string_view name, holder_t least,
                        holder_t& number) {
     auto const member = place.find(name);
@@ -34,7 +34,7 @@ inline void read_count(json_cursor const& place, std::string_view name, holder_t
     number = static_cast<holder_t>(member->count());
 }
 
-/// \param has_runs as what is within a node
+/// \param has_runs as within a node
 inline void read_speed(json_cursor const& root, std::string_view name, bool has_runs,
                        network::speed& one) {
     auto const place = root.find(name);

@@ -26,7 +26,7 @@
 
 namespace reshard::detail {
 
-/// Refuses an index whose file is not there.
+/// Refuses an index whose file does not exist.
 inline void check_present(file_store const& files, std::filesystem::path const& index,
                           std::string_view file, index_keys const& keys) {
     if (!is_there(files, index.parent_path() / file))
@@ -101,7 +101,7 @@ inline checkpoint_metadata open_index(checkpoint_reader& reader,
     return opened;
 }
 
-/// Adds a part of a Unified Checkpoint, and says whether its index tells of master weights.
+/// Adds a part of a Unified Checkpoint, and returns whether its index lists master weights.
 inline bool add_part(checkpoint_reader& reader, std::filesystem::path const& path,
                      unified_part part) {
     if (path.extension() == ".json")
@@ -151,7 +151,7 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
     return reader.take(has_parts ? "sharded_safetensors" : format);
 }
 
-/// Refuses a file of several that does not say where its tensors belong.
+/// Refuses a file of several that does not say which parts its tensors are.
 [[noreturn]] inline void refuse_unsharded(std::filesystem::path const& path,
                                           std::vector<std::filesystem::path> const& all) {
     if (std::string const lost = lost_index(all); !lost.empty())

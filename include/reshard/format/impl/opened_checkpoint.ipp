@@ -166,7 +166,7 @@ RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, dat
     return added;
 }
 
-/// Adds a shard of the whole tensor that is at a place of the last file.
+/// Adds a shard of the whole tensor at a position in the last file.
 RESHARD_DECL checkpoint_shard& whole_tensors::add_shard(checkpoint_tensor& tensor,
                                                         file_tensor const& place) {
     checkpoint_shard& shard = tensor.shards.emplace_back();

@@ -24,7 +24,8 @@
 #include <vector>
 
 /// \file
-/// What is said of a checkpoint when it is opened: what of it, or beside it, is not read.
+/// The warnings about a checkpoint when it is opened: parts of it, or files beside it, that are not
+/// read.
 
 namespace reshard::detail {
 
@@ -37,7 +38,7 @@ RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened) {
 }
 
 /// Files of a directory that another library has saved to, beside its checkpoint, which may hold
-/// tensors of their own: the state of an optimizer, another form of the same model.
+/// other tensors: the state of an optimizer, another form of the same model.
 inline std::vector<std::string> other_tensors(file_store const& files,
                                               checkpoint_metadata const& found) {
     if (!found.save.empty() || files.find(found.path) != file_store::kind::directory)
@@ -55,7 +56,7 @@ inline std::vector<std::string> other_tensors(file_store const& files,
     return others;
 }
 
-/// That values hold tensors which are not found by name; nothing if none does.
+/// A warning that values hold tensors without names; empty if none does.
 inline std::string tensors_within(checkpoint_metadata const& found) {
     std::vector<std::string> keys;
     for (checkpoint_object const& object : found.objects)
@@ -68,9 +69,9 @@ inline std::string tensors_within(checkpoint_metadata const& found) {
            " some, which are not read: they are neither converted nor compared";
 }
 
-/// That tensors are without elements, as ZeRO stage 3 leaves parameters that were not gathered;
-/// nothing if none is. It can be so in state dicts of modules, and not in a save of ours, or in
-/// formats with shapes of whole tensors, which have what they were given.
+/// A warning that tensors have no elements, as ZeRO stage 3 leaves parameters that were not
+/// gathered; empty if none is. It concerns state dicts of modules, not our saves or formats with
+/// shapes of whole tensors, which keep such tensors as given.
 ///
 /// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
 inline std::string placeholders(checkpoint_metadata const& found) {
@@ -124,7 +125,7 @@ inline void warn_of_entries(checkpoint_metadata& found) {
             (keys.size() == 1 ? " is left out: it " : " are left out: each of them ") + reason);
 }
 
-/// Says what is left out when the tensors are read, so that it is not lost unseen.
+/// Warns of data that is skipped when the tensors are read, so that it is not lost silently.
 inline void add_warnings(opened_checkpoint& opened) {
     checkpoint_metadata& found = opened.metadata;
     for (std::string text :

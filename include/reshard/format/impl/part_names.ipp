@@ -169,10 +169,10 @@ inline std::string part_of_index(std::string_view name) {
     return is_part ? std::string(stem.substr(0, middle - digits - 1)) : std::string();
 }
 
-/// That an index lists some of the parts that their names count, and not another one, such as
-/// `x-00003-of-00003.bin`; nothing if it lists all.
+/// A message that an index omits one of the parts that their names count, such as
+/// `x-00003-of-00003.bin`; empty if it lists all.
 ///
-/// \param files what the index lists, a map by name
+/// \param files the files in the index, a map by name
 inline std::string unlisted_part(auto const& files) {
     std::map<std::pair<std::string_view, std::string_view>, std::size_t> groups;
     for (auto const& [name, keys] : files)

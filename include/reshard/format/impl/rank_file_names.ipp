@@ -33,7 +33,7 @@ namespace reshard::detail {
 class file_pattern {
 public:
     /// \throws error with errc::bad_layout for a placeholder that is unknown, or a mesh axis that
-    ///         names do not tell
+    ///         names do not determine
     file_pattern(std::string const& text, mesh const& ranks) : ranks_(ranks) {
         for (std::size_t at = 0; at < text.size();)
             at = text[at] == '{' ? add_placeholder(text, at) : add_text(text, at);
@@ -231,7 +231,7 @@ private:
     static constexpr std::size_t most_directories = 1 << 16;
 
     void add(std::filesystem::path const& directory, std::string const& prefix) {
-        std::error_code ignored; // then it is no directory of the system, and has no links
+        std::error_code ignored; // then it is not a directory of the system, and has no links
         auto real = std::filesystem::weakly_canonical(directory, ignored);
         if (std::ranges::find(above_, real) != above_.end())
             return;
@@ -253,7 +253,7 @@ private:
     file_store const& files_;
     std::size_t depth_;
     std::size_t directories_ = 0;
-    std::vector<std::filesystem::path> above_; ///< what is listed now, without links
+    std::vector<std::filesystem::path> above_; ///< the directories being listed, without links
     std::vector<std::string> names_;
 };
 

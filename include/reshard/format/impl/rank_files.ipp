@@ -261,7 +261,8 @@ private:
     }
 
     /// Whether equal tensors of ranks may be parts of a larger one: their slices are equal, or they
-    /// have as many rows as the parts of a tensor beside them (`a.bias` beside `a.weight`).
+    /// have the same number of rows as the parts of a tensor beside them (`a.bias` beside
+    /// `a.weight`).
     bool may_be_parts(checkpoint_metadata const& opened, checkpoint_tensor const& local,
                       rows_by_module const& cut_rows) const {
         std::string_view const module = module_of(local.key);
@@ -322,7 +323,7 @@ private:
 
     std::shared_ptr<file_store const> files_;
     std::shared_ptr<row_major_files>
-        shown_; ///< what is shown of them; nothing if all are as they are
+        shown_; ///< the shown shards of each; null if all are unchanged
     layout_rules const& rules_;
     checkpoint_metadata result_;
     std::map<std::string, rank_tensors> tensors_;

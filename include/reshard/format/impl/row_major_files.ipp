@@ -36,7 +36,7 @@ public:
     }
 
 private:
-    /// What lies between elements of a box is read with them where it is not much more than they.
+    /// Small gaps between a box's elements are read too.
     static constexpr std::uint64_t most_per_element = 8, always_read = 64 << 10;
 
     index_t span_of(box const& region) const {

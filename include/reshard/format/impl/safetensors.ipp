@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The text with `\0` for each zero byte, behind which what() would show nothing.
+/// The text with `\0` for each zero byte, after which what() would show nothing.
 inline std::string without_zero_bytes(std::string_view text) {
     std::string result;
     for (char const character : text)
@@ -54,7 +54,7 @@ RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& 
 } // namespace detail
 
 RESHARD_DECL std::string to_string(std::span<std::uint64_t const> extents) {
-    constexpr std::size_t most = 16; // twice as many as any tensor has
+    constexpr std::size_t most = 16; // twice the axes of any tensor
     std::string text = "[";
     for (std::uint64_t const extent : extents.first(std::min(most, extents.size())))
         text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
@@ -249,7 +249,7 @@ inline std::uint64_t little_endian(std::span<std::byte const> bytes) {
     return value;
 }
 
-/// What stands before and behind the object of a header against the text of the format, or nothing.
+/// Text before or after the object of a header, which the format forbids; or empty.
 inline std::string find_bad_padding(std::string_view json) {
     if (!json.starts_with('{'))
         return "the header does not begin with '{'";
@@ -259,7 +259,7 @@ inline std::string find_bad_padding(std::string_view json) {
     return {};
 }
 
-/// Refuses, in strict mode, what the reference reader accepts and the text of the format does not.
+/// Refuses, in strict mode, headers that the reference reader accepts and the format forbids.
 inline void check_strict(safetensors_header const& header, safetensors_mode mode,
                          std::string_view file) {
     if (mode == safetensors_mode::strict && !header.warnings.empty())
@@ -356,7 +356,7 @@ RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::st
     if (bytes <= few_bytes)
         return parse_safetensors_json(read_bytes(file, bytes), file.bytes, name, options);
     // Large pages cost less to take, and the system has them back before the tensors are put
-    // together, whatever holes the heap has.
+    // together, regardless of holes in the heap.
     private_mapping const memory(static_cast<std::size_t>(bytes), true);
     std::span const text(memory.data(), static_cast<std::size_t>(bytes));
     file.file->read(file.position, text);

@@ -27,7 +27,7 @@
 
 namespace reshard::detail {
 
-/// A decimal number without sign, or nothing.
+/// A decimal number without sign, or std::nullopt.
 inline std::optional<std::uint64_t> unsigned_number(std::string_view text) {
     std::uint64_t value = 0;
     auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -133,7 +133,7 @@ public:
 
     std::vector<safetensors_entry> tensors;
     std::map<std::string, std::string> metadata;
-    std::vector<std::string> warnings; ///< what the text of the format does not allow
+    std::vector<std::string> warnings; ///< about content that the format forbids
 
 private:
     enum class place {
@@ -162,7 +162,7 @@ private:
         return false;
     }
 
-    /// What the text of the format does not allow.
+    /// Content that the format forbids.
     bool bend(std::string const& what) {
         if (warnings.size() < most_warnings)
             warnings.push_back(what);
@@ -281,9 +281,9 @@ private:
         return enter(place::header);
     }
 
-    /// The place of the tensor of that name, or the one behind the last.
+    /// The index of the tensor of that name, or the one after the last.
     ///
-    /// While names ascend, as most writers leave them, none stands twice, and no table is needed.
+    /// While names ascend, as most writers leave them, none occurs twice, and no table is needed.
     std::uint32_t number_of(std::string_view name) {
         auto const count = static_cast<std::uint32_t>(tensors.size());
         if (is_ascending_ && (tensors.empty() || tensors.back().name < name))
@@ -319,8 +319,8 @@ inline std::size_t most_tensors_in(std::string_view json) {
     return std::min(braces, json.size() / least_bytes);
 }
 
-/// Reads tensors, metadata and warnings of a header from its JSON; returns what is wrong with the
-/// text, or nothing.
+/// Reads tensors, metadata and warnings of a header from its JSON; returns the fault of the text,
+/// or std::nullopt.
 ///
 /// \par Source the serde schema of the reference reader, with all that it lets pass: fields that it
 ///             does not know, a tensor as an array of three, a data type as `{"F32": null}`,

@@ -21,8 +21,8 @@
 
 namespace reshard::detail {
 
-/// A record that comes piece by piece: what stands before its tensors, its last line, and the
-/// digest of all before that line.
+/// A record that arrives piece by piece: the part before its tensors, its last line, and the digest
+/// of everything before that line.
 class record_pieces {
 public:
     void add(std::string_view piece) {
@@ -35,14 +35,14 @@ public:
         tail_.erase(0, passed.size());
     }
 
-    /// The record without its tensors, which files tell as well: its digest covers them.
+    /// The record without its tensors, which the files list as well: its digest covers them.
     ///
     /// \pre all of it was added, here and below
     std::string without_tensors() const { return has_tensors_ ? head_ + "\n}" : head_ + tail_; }
 
     bool has_tensors() const { return has_tensors_; }
 
-    /// Refuses a text whose last line is not the digest of what stands before it.
+    /// Refuses a text whose last line is not the digest of the text before it.
     void check_digest(std::string_view file) {
         if (!tail_.starts_with(record_digest_name))
             fail(errc::corrupt_file, file, ": the record does not end with a digest of itself");
@@ -129,7 +129,7 @@ inline std::vector<recorded_file> recorded_files_of(json_cursor const& list) {
     return files;
 }
 
-/// The next number of a text, taken away from it with the blank behind it.
+/// The next number of a text, removed from it with the blank after it.
 inline std::uint64_t take_number(json_cursor const& place, std::string_view& text) {
     std::uint64_t value = 0;
     auto const end = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -200,7 +200,7 @@ RESHARD_DECL std::uint64_t reused_bytes(record_delta const& delta) {
     return bytes;
 }
 
-/// What the head of a record says.
+/// The content of a record's head.
 inline save_record record_of_head(std::string const& head, std::string_view file,
                                   auto&& check_digest) {
     auto const document = parse_json(head, file, errc::corrupt_file);
@@ -225,7 +225,7 @@ inline save_record record_of_head(std::string const& head, std::string_view file
     return record;
 }
 
-/// What the pieces say.
+/// The content of the pieces.
 inline save_record record_of(record_pieces& pieces, std::string_view file) {
     return record_of_head(pieces.without_tensors(), file, [&] { pieces.check_digest(file); });
 }
@@ -236,7 +236,7 @@ RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_vi
     return record_of(pieces, file);
 }
 
-/// Reads a record to its end, or until it is known what stands before its tensors.
+/// Reads a record to its end, or until the part before its tensors is known.
 inline void read_pieces(record_pieces& pieces, file_store const& files,
                         std::filesystem::path const& path, bool to_its_end) {
     open_file file = open_text(files, path);

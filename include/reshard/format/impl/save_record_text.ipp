@@ -44,7 +44,7 @@ inline std::string text_of(std::vector<delta_run> const& runs) {
     return text;
 }
 
-/// A list, one element a line; nothing where it is empty.
+/// A list, one element a line; empty if it is empty.
 inline std::string lines_of(auto const& elements, auto&& text_of_one) {
     std::string text;
     for (auto const& element : elements)
@@ -63,7 +63,7 @@ inline std::string json_of(record_delta const& delta) {
         "]\n  }");
 }
 
-/// Appends to the record, the longest text of a save, what it says of a shard.
+/// Appends to the record, the longest text of a save, the entry of a shard.
 inline void append_json(std::string& text, checkpoint_shard const& shard,
                         std::span<std::uint64_t const> digests) {
     std::uint64_t const bytes[] = {shard.begin, shard.end};
@@ -78,7 +78,7 @@ inline void append_json(std::string& text, checkpoint_shard const& shard,
     text += "\"}";
 }
 
-/// \param digests gives those of a shard, in the order of all shards of all tensors
+/// \param digests gives the digests of a shard, in the order of all shards of all tensors
 inline void append_json(std::string& text, checkpoint_tensor const& tensor, auto&& digests) {
     text += words(json_quoted(tensor.key), ": {\"dtype\": ", json_quoted(code(tensor.dtype)),
                   ", \"shape\": ", json_list(tensor.shape), ", \"shards\": [");
@@ -124,7 +124,7 @@ inline std::string json_of(save_facts const& facts) {
     return facts.program.empty() ? text : text + ",\n  \"program\": " + json_quoted(facts.program);
 }
 
-/// The member `aliases`, where there are any.
+/// The member `aliases`, if there are any.
 inline std::string aliases_text(std::map<std::string, std::string> const& aliases) {
     std::string text;
     for (auto const& [alias, key] : aliases)
@@ -146,7 +146,7 @@ inline std::size_t likely_length(checkpoint_metadata const& written) {
     return length;
 }
 
-/// The same with digests that stand elsewhere.
+/// The same with digests from elsewhere.
 inline std::string record_text(save_record const& record, checkpoint_metadata const& written,
                                auto&& digests) {
     std::string text = words(

@@ -31,8 +31,8 @@
 
 namespace reshard::detail {
 
-/// What torch.distributed.checkpoint wrote. Where Megatron-Core did, and did not finish, what ranks
-/// have in common is there, and is not read.
+/// Opens a checkpoint of torch.distributed.checkpoint. If Megatron-Core did not finish one, the
+/// common file of all ranks exists, and is not read.
 inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> files,
                                             std::filesystem::path const& metadata) {
     bool const is_unfinished =
@@ -68,7 +68,7 @@ inline constexpr checkpoint_format formats_of_files[] = {
     {"paddle_params", ".pdopt", open_paddle_file},
 };
 
-/// The first whose file is there counts.
+/// The first whose file exists counts.
 inline constexpr checkpoint_format formats_of_directories[] = {
     {"", save_record_name, nullptr}, // safetensors, as in those that follow
     {"huggingface", hf_index_name, nullptr},
@@ -125,12 +125,12 @@ RESHARD_DECL bool may_hold_tensors(std::string_view name) {
         ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
         ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
     return name == save_record_name || name == megatron_metadata_name ||
-           name.ends_with(dcp_metadata_name) || // and those of PaddlePaddle, 0.metadata
+           name.ends_with(dcp_metadata_name) || // and of PaddlePaddle, 0.metadata
            std::any_of(std::begin(endings), std::end(endings),
                        [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// What a path seems to be, without a look into its files, and by what.
+/// The apparent format of a path, without reading its files, and the evidence.
 struct seen_format {
     std::string format;
     std::string mark; ///< the end of its name, or the name of a file in a directory
@@ -236,7 +236,7 @@ inline std::vector<std::string> marks_of(std::string_view name) {
     return marks;
 }
 
-/// True where what is at a path may be of that format.
+/// True if a path may have that format.
 inline bool has_marks(file_store const& files, std::filesystem::path const& path,
                       std::string_view name) {
     bool const is_file = files.find(path) == file_store::kind::file;
@@ -268,7 +268,7 @@ inline std::string either_of(std::vector<std::string> const& texts) {
     return all;
 }
 
-/// Why what is at a path is not of that format.
+/// The reason why a path does not have that format.
 ///
 /// \pre `!has_marks(files, path, name)`
 inline std::string missing_marks(file_store const& files, std::filesystem::path const& path,
@@ -302,7 +302,7 @@ inline std::optional<std::filesystem::path> find_torch_index(file_store const& f
     return only_index(files, path, ".bin");
 }
 
-/// Opens what is at `path`, where it is no safetensors files.
+/// Opens the checkpoint at `path`, if it does not consist of safetensors files.
 inline std::optional<opened_checkpoint> open_other(std::shared_ptr<file_store const> files,
                                                    std::filesystem::path const& path,
                                                    safetensors_options const& options) {

@@ -42,7 +42,7 @@ public:
         return !is_first_ && numbers_.find(key, key_at);
     }
 
-    /// Adds a tensor that must not stand in another file.
+    /// Adds a tensor that must not be in another file.
     void add_whole(holder_t file, file_shard shard, digest_list digests) {
         check_new(file, shard.key);
         append(file, std::move(shard), std::move(digests));
@@ -74,8 +74,7 @@ public:
 
     /// The tensors, sorted by key.
     ///
-    /// \throws error with errc::corrupt_file where a shard exceeds the shape that another file
-    ///         states
+    /// \throws error with errc::corrupt_file if a shard exceeds the shape that another file states
     std::vector<checkpoint_tensor> take() {
         for (std::size_t i = 0; i < tensors_.size(); ++i) {
             if (tensors_[i].shards.size() > 1 && stated_by_[i] != nobody)
@@ -109,8 +108,8 @@ private:
                "it is in both, and no metadata says that these are shards");
     }
 
-    /// The place of the tensor of that key, or the one behind the last. In the first file, no key
-    /// stands twice, and no table is needed.
+    /// The index of the tensor of that key, or the one after the last. In the first file, no key
+    /// occurs twice, and no table is needed.
     std::uint32_t number_of(std::string_view key) {
         auto const count = static_cast<std::uint32_t>(tensors_.size());
         if (is_first_)

@@ -14,14 +14,14 @@
 #include <string_view>
 
 /// \file
-/// `torch_dist` of Megatron-Core: what torch.distributed.checkpoint writes, and what is common.
+/// `torch_dist` of Megatron-Core: files of torch.distributed.checkpoint, and the common state.
 
 namespace reshard::detail {
 
 /// The file that says how the others were written.
 inline constexpr std::string_view megatron_metadata_name = "metadata.json";
 
-/// The file of what all ranks have in common.
+/// The file of the common state of all ranks.
 inline constexpr std::string_view megatron_common_name = "common.pt";
 
 /// The checkpoint of a `metadata.json` of Megatron-Core. Values of `common.pt`, which older

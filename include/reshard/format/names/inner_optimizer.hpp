@@ -20,8 +20,8 @@ namespace reshard::model {
 ///     static auto& inner(auto& outer) { return outer.wrapped; }
 /// };
 /// ```
-/// `inner` returns a reference; or a pointer, null where there is no other: for types that may wrap
-/// their like. A type that has it not holds its state itself.
+/// `inner` returns a reference; or a pointer, null if the type wraps nothing: for types that may
+/// wrap other objects of their type. A type without `inner` holds its state itself.
 template <class Optimizer>
 struct optimizer_traits {};
 
@@ -30,14 +30,14 @@ template <class T>
 concept wraps_optimizer =
     requires(T& outer) { optimizer_traits<std::remove_cv_t<T>>::inner(outer); };
 
-/// The optimizer that holds the state and updates it: whatever wraps it is left away.
+/// The optimizer that holds the state and updates it: without its wrappers.
 ///
 /// State asked of a wrapper may be a copy, or not be there; state asked of this one is the state
 /// that the next step changes.
 ///
-/// \throws     error with errc::usage where more than 64 optimizers of one type wrap one another
+/// \throws     error with errc::usage if more than 64 optimizers of one type wrap each other
 /// \par Source PaddlePaddle's optimizers of stage 3, of hybrid parallelism and of gradient scaling
-///             wrap one another; there a checkpoint tests for the types that it knows
+///             wrap each other; there a checkpoint tests for the types that it knows
 template <class T>
 constexpr auto& innermost(T& optimizer) {
     if constexpr (!wraps_optimizer<T>) {

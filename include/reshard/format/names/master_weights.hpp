@@ -15,7 +15,7 @@
 
 namespace reshard::model {
 
-/// What may stand in for a tensor that a checkpoint does not have.
+/// The permitted substitutes for a tensor that a checkpoint does not have.
 struct master_rule {
     bool weights_of_masters = false; ///< for a weight, its master weight
     bool masters_of_weights = false; ///< for a master weight, its weight
@@ -23,9 +23,9 @@ struct master_rule {
 
 /// Defines the wanted keys that a rule lets be made of others, each as a cast to its data type.
 ///
-/// A weight is made of its master weight also where it is stored as that, in its data type.
+/// A weight is made of its master weight also if it is stored only as that, in its data type.
 ///
-/// \return what is made of what, in the order of the keys: to be reported, never taken in silence
+/// \return the list of substitutes, in the order of the keys: to be reported, never used silently
 /// \par Source `skip_save_model_weight` and `master_weight_compatible` of PaddleNLP
 RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
                                                      catalog const& stored, master_rule rule);

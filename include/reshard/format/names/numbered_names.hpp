@@ -12,7 +12,7 @@
 #include <string_view>
 
 /// \file
-/// Names with numbers of a stage or of an expert-parallel rank, and with those of the model.
+/// Names with numbers of a stage or of an expert-parallel rank, and with numbers of the model.
 
 namespace reshard::model {
 
@@ -20,23 +20,22 @@ namespace reshard::model {
 struct numbered_name {
     std::string_view head; ///< up to the number
     index_t number = 0;
-    std::string_view tail; ///< from behind it on
+    std::string_view tail; ///< from the end of the number on
 };
 
 } // namespace reshard::model
 
 namespace reshard::detail {
 
-/// The number that stands behind `before` in a name, as a segment of its own: that of
-/// `layers.3.mlp.weight` behind `layers.`. Nothing where there is none; an empty `before` means the
-/// name's beginning.
+/// The number after `before` in a name, as a separate segment: the 3 of `layers.3.mlp.weight` after
+/// `layers.`. std::nullopt without a number; an empty `before` means the name's beginning.
 ///
 /// \throws error with errc::overflow for a number that does not fit 64 bits
 RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view name,
                                                                std::string_view before);
 
-/// The name in which `change` gives the number behind `before` another value; without one, the name
-/// as it is.
+/// The name in which `change` gives the number after `before` another value; without a number, the
+/// name itself.
 std::string renumbered(std::string_view name, std::string_view before, auto const& change) {
     auto const found = number_behind(name, before);
     if (!found)
@@ -49,7 +48,7 @@ std::string renumbered(std::string_view name, std::string_view before, auto cons
 
 namespace reshard::model {
 
-/// The name in the model of what a chunk of a stage knows by a number of its own.
+/// The name in the model of a tensor that a chunk of a stage numbers separately.
 ///
 /// No two stages share a name then. Names without a number, an embedding's, stay.
 ///
@@ -58,16 +57,16 @@ namespace reshard::model {
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        pipeline const& stages, layer_place chunk);
 
-/// The name by which the stage of a layer knows what has that name in the model.
+/// The name on the stage of a layer of the tensor with that name in the model.
 ///
 /// \post   `name_in_model` of it, for that stage and chunk, is `name`
-/// \throws error with errc::bad_layout for a layer that is not there
+/// \throws error with errc::bad_layout for a layer that does not exist
 RESHARD_DECL std::string name_on_stage(std::string_view name, std::string_view before,
                                        pipeline const& stages);
 
-/// The name in the model of what an expert-parallel rank knows by a number of its own.
+/// The name in the model of a tensor that an expert-parallel rank numbers separately.
 ///
-/// \throws     error with errc::bad_layout for an expert or a rank that is not there
+/// \throws     error with errc::bad_layout for an expert or a rank that does not exist
 /// \par Source PaddlePaddle's renumbering of experts when a checkpoint is saved
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        expert_numbers const& experts, index_t rank);

@@ -16,8 +16,7 @@
 #include <vector>
 
 /// \file
-/// PaddlePaddle's names of an optimizer's variables, whatever path made them, and the keys that
-/// they stand for.
+/// PaddlePaddle's names of an optimizer's variables, from any code path, and their keys.
 
 namespace reshard::model {
 
@@ -39,7 +38,7 @@ RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> cons
 struct name_table {
     std::string_view name;
     std::string_view description;
-    /// The other names of a key; none where the table does not know it.
+    /// The other names of a key; none if the table does not know it.
     std::vector<std::string> (*others)(std::string_view key);
 };
 
@@ -53,13 +52,13 @@ RESHARD_DECL std::vector<name_table> const& name_tables();
 RESHARD_DECL name_table const& find_name_table(std::string_view name);
 
 /// The wanted keys that `stored` has under another name of this table only, in their order. A key
-/// of which it has several other names is left out: nobody knows which is meant.
+/// with several other names is omitted, because the right one is unknown.
 RESHARD_DECL std::vector<renamed_key>
 renamed_by(name_table const& table, std::vector<std::string> const& wanted, catalog const& stored);
 
-/// A program, for `options::program`, that fills each wanted tensor by its name, or where that is
-/// not stored, by the name of the first of these tables that finds it. What was renamed is told, on
-/// every rank.
+/// A program, for `options::program`, that fills each wanted tensor by its name, or if that is not
+/// stored, by the name of the first of these tables that finds it. Renamings are reported, on every
+/// rank.
 ///
 /// \throws error with errc::usage as `find_name_table`
 RESHARD_DECL std::function<mapping(catalog const&, catalog const*)>
@@ -71,25 +70,25 @@ program_by_names(std::vector<std::string> const& tables,
 namespace reshard::detail {
 
 /// `'a/b' by the names of 'separators'`, and how many more: which tables would find keys that are
-/// not stored. Nothing where none would.
+/// not stored. Empty if none would.
 RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
                                        catalog const& stored);
 
 inline constexpr std::string_view master_suffix = "_fp32_master";
 inline constexpr std::string_view master_segment = "master_weights.";
 
-/// What stands before `ending` at the end of a name; nothing where it does not end so.
+/// The part of a name before `ending`; std::nullopt if it does not end so.
 RESHARD_DECL std::optional<std::string_view> without_ending(std::string_view name,
                                                             std::string_view ending);
 
-/// Takes the segment `master_weights` out of a name; tells whether there was one.
+/// Takes the segment `master_weights` out of a name; returns whether there was one.
 RESHARD_DECL bool take_master_segment(std::string& name);
 
 } // namespace reshard::detail
 
 namespace reshard::model {
 
-/// What a variable is: the parameter's own, or which state of it.
+/// The kind of a variable: the parameter itself, or one of its states.
 struct variable_name {
     std::string parameter;   ///< the parameter's variable: `linear_0.w_0`
     std::string suffix = {}; ///< of the state's key: `.moment1_0`; none of the parameter itself
@@ -97,11 +96,11 @@ struct variable_name {
     bool operator==(variable_name const&) const = default;
 };
 
-/// What a variable of that name is.
+/// The variable of that name.
 ///
-/// All that says how it came about is taken off: `slice@` before a slice of stage 3,
-/// `_fp32_master_0` behind a master weight and its accumulators, or the segment `master_weights`
-/// that older checkpoints have instead.
+/// Marks of its origin are removed: `slice@` before a slice of stage 3, `_fp32_master_0` after a
+/// master weight and its accumulators, or the segment `master_weights` that older checkpoints have
+/// instead.
 ///
 /// \throws     error with errc::unknown_key for a name that leaves no parameter
 /// \par Source GroupShardedStage3 and the optimizers of PaddlePaddle: there master weights lack
@@ -112,9 +111,9 @@ RESHARD_DECL variable_name parse_variable(std::string_view name,
 /// The key of each parameter, by the name of its variable.
 using variable_keys = std::map<std::string, std::string, std::less<>>;
 
-/// The key of a variable: that of its parameter, and which state it is.
+/// The key of a variable: its parameter's key, and its state.
 ///
-/// \throws error with errc::unknown_key for a variable of a parameter that is not there
+/// \throws error with errc::unknown_key for a variable of a parameter that does not exist
 RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys const& parameters,
                                          std::vector<state_kind> const& kinds = paddle_states());
 

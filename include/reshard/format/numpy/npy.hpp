@@ -22,7 +22,7 @@
 
 namespace reshard::detail {
 
-/// What `descr` has behind the order of bytes, for the data types that NumPy has.
+/// The text of `descr` after the byte order, for the data types of NumPy.
 inline constexpr std::pair<std::string_view, data_type> npy_types[] = {
     {"b1", data_type::boolean}, {"i1", data_type::i8},    {"u1", data_type::u8},
     {"i2", data_type::i16},     {"u2", data_type::u16},   {"i4", data_type::i32},

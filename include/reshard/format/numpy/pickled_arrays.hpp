@@ -17,7 +17,7 @@
 #include <string>
 
 /// \file
-/// Arrays of NumPy in a pickle, whose elements stand in the file between the codes.
+/// Arrays of NumPy in a pickle, whose elements are in the file between the codes.
 
 namespace reshard::detail {
 
@@ -33,13 +33,13 @@ public:
         return is_reconstructed(value) || is_of_buffer(value);
     }
 
-    /// Equal for values that are one array of NumPy, whatever names it has. Arrays that have their
-    /// bytes in common need not be one: Python keeps each bytes object of one byte once.
+    /// Equal for values that are one array of NumPy, under any names. Arrays that share bytes need
+    /// not be one: Python keeps each bytes object of one byte once.
     ///
     /// \pre `is_array(value)`
     std::uint64_t identity(pickle_value value) const { return without_name(value).place; }
 
-    /// Where an array is in the file, or in that of `files_with_encoded_bytes`.
+    /// The position of an array in the file, or in the file of `files_with_encoded_bytes`.
     ///
     /// \pre `is_array(value)`
     file_tensor array(pickle_value value, std::string const& what) const {
@@ -111,7 +111,8 @@ private:
         return result;
     }
 
-    /// Where as many bytes begin; those of protocol 2 are a text, or what makes none.
+    /// The position of `needed` bytes; in protocol 2 they are a text, or a call that makes an empty
+    /// one.
     std::uint64_t place_of(pickle_value bytes, std::uint64_t needed,
                            std::string const& what) const {
         if (values_.is_made_by(bytes, "_codecs.encode"))

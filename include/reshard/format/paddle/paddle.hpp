@@ -21,7 +21,7 @@
 namespace reshard::detail {
 
 /// The file that a Flex Checkpoint in that directory begins with: `0.metadata`, or the one of the
-/// highest number, whose save is the latest; nothing where there is none.
+/// highest number, whose save is the latest; empty if there is none.
 RESHARD_DECL std::optional<std::filesystem::path>
 find_paddle_metadata(file_store const& files, std::filesystem::path const& directory);
 
@@ -29,7 +29,8 @@ find_paddle_metadata(file_store const& files, std::filesystem::path const& direc
 /// safetensors files. Of these only the lengths are looked at.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves;
-///         errc::missing_file for a file that is not there; errc::unsupported for what metadata of
+///         errc::missing_file for a file that does not exist; errc::unsupported for what metadata
+/// of
 ///         Paddle 3 do not have
 /// \par Source paddle.distributed.flex_checkpoint of Paddle 3.3; there any pickle is run
 RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const> files,
@@ -51,8 +52,8 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
 RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype);
 
 /// Files that hold the layout as a Flex Checkpoint of safetensors files, each different shard once:
-/// `0.metadata`, and `R_0.safetensors` for rank `R`. Where a rank has several shards of one key,
-/// its further files have numbers behind those of all ranks.
+/// `0.metadata`, and `R_0.safetensors` for rank `R`. If a rank has several shards of one key, its
+/// further files have numbers after all ranks' numbers.
 ///
 /// \throws error with errc::unsupported for data types that Paddle does not have, and for tensors
 ///         without elements, naming the key

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// What the tensors of a file are to a training.
+/// The role of a file's tensors in a training.
 enum class unified_part { model, master_weights, optimizer };
 
 inline constexpr std::string_view unified_format = "unified_checkpoint";
@@ -30,14 +30,14 @@ inline constexpr std::string_view unified_format = "unified_checkpoint";
 inline constexpr std::string_view master_index_name = "master_weights.safetensors.index.json";
 inline constexpr std::string_view optimizer_index_name = "optimizer.safetensors.index.json";
 
-/// The only file of either, where there is no index.
+/// The only file of either, without an index.
 inline constexpr std::string_view master_single_name = "master_weights.safetensors";
 inline constexpr std::string_view optimizer_single_name = "optimizer.safetensors";
 
-/// What stands behind the key of a parameter for its master weight.
+/// The suffix of a parameter's key for its master weight.
 inline constexpr std::string_view master_key_suffix_of_paddle = ".w_0";
 
-/// The index of a part in a directory, or its only file; nothing where it has no such part.
+/// The index of a part in a directory, or its only file; empty if it has no such part.
 RESHARD_DECL std::optional<std::filesystem::path>
 find_part(file_store const& files, std::filesystem::path const& directory, unified_part part);
 
@@ -48,8 +48,8 @@ RESHARD_DECL bool is_unified(file_store const& files, std::filesystem::path cons
 /// and `w.moment1_0` for `w/moment1_0` of the optimizer, so that programs see the states of `w`.
 RESHARD_DECL std::string key_in_part(unified_part part, std::string_view name);
 
-/// What a file of PaddleNLP says of elements of a type: bfloat16, which NumPy does not have, is
-/// written, and read, as 16 bits without a sign. Its versions before 3.0.0b4 read no other.
+/// The type of elements in a file of PaddleNLP: bfloat16, which NumPy does not have, is written,
+/// and read, as 16 bits without a sign. Its versions before 3.0.0b4 read no other.
 inline data_type written_type_of_paddle(data_type dtype) {
     return dtype == data_type::bf16 ? data_type::u16 : dtype;
 }
@@ -59,7 +59,7 @@ inline data_type type_of_paddle(data_type dtype) {
     return dtype == data_type::u16 ? data_type::bf16 : dtype;
 }
 
-/// Files of a directory with master weights or optimizer state that are in no index: those of one
+/// Files of a directory with master weights or optimizer state that are in no index: files of one
 /// rank each (`ignore_merge_optimizer`). Sorted names.
 ///
 /// \param read the names of files that are
@@ -77,7 +77,7 @@ RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
 /// of `w` or another weight is, and `w.moment1_0` and the other states of Paddle's Adam are the
 /// optimizer's. All other tensors are the model's, and so are variables as `linear_0.w_0`.
 ///
-/// \throws error as `plan_safetensors` does; errc::unsupported for shards that are no whole
+/// \throws error as `plan_safetensors` does; errc::unsupported for shards that are not whole
 ///         tensors, and for data types that Paddle does not have
 /// \par Source the trainer of PaddleNLP: one file for each part, numbered from 1
 RESHARD_DECL checkpoint_plan plan_unified(layout const& target, file_choices const& choices);

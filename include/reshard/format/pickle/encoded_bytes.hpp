@@ -25,7 +25,7 @@
 namespace reshard::detail {
 
 /// The numbers of the characters of a text in UTF-8, which are the bytes that Python encodes it to
-/// in Latin-1; nothing where one is above 255.
+/// in Latin-1; empty if one is above 255.
 RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text);
 
 /// Bytes that are a text in UTF-8: those from 128 on have two bytes there.
@@ -36,7 +36,7 @@ class encoded_bytes {
 public:
     static constexpr std::uint64_t step = 1 << 16;
 
-    /// \param text  where the text is in its file
+    /// \param text  the position of the text in its file
     /// \param bytes how many there should be
     /// \param what  names them in messages: "m.pdparams: tensor 'w'"
     RESHARD_DECL encoded_bytes(byte_run text, std::uint64_t bytes, std::string what);
@@ -46,13 +46,13 @@ public:
     /// Fills `target` with the bytes from `position` on.
     ///
     /// \pre    `position + target.size() <= bytes()`
-    /// \throws error with errc::corrupt_file where the text has fewer bytes, or more, as far as
-    ///         that was seen, or other characters
+    /// \throws error with errc::corrupt_file if the text has fewer bytes, or more, as far as that
+    ///         was seen, or other characters
     RESHARD_DECL void read(file_store::file const& file, std::uint64_t position,
                            std::span<std::byte> target) const;
 
 private:
-    /// The last step that does not begin behind a character.
+    /// The last step that does not begin after a character.
     std::size_t step_of(file_store::file const& file, std::uint64_t position) const;
     std::uint64_t characters_before(std::size_t number) const;
     std::string part(file_store::file const& file, std::uint64_t begin) const;
@@ -65,19 +65,18 @@ private:
     mutable std::vector<std::uint64_t> before_{0}; ///< characters that begin before each step
 };
 
-/// Files of a store, one of which has more behind its end: bytes that it has as texts.
+/// Files of a store, one of which is extended after its end: by bytes that it has as texts.
 class files_with_encoded_bytes : public file_store {
 public:
     RESHARD_DECL files_with_encoded_bytes(std::shared_ptr<file_store const> below,
                                           std::filesystem::path path);
 
-    /// Adds the bytes of a text of a pickle, which is that file, and returns where they are. A text
-    /// is there once.
+    /// Adds the bytes of a text of a pickle, which is that file, and returns their position. Each
+    /// text is added once.
     ///
     /// \param bytes how many there should be
     /// \param what  names them in messages: "tensor 'w'"
-    /// \throws error with errc::corrupt_file for a text that cannot have so many; the file's name
-    ///         is in it
+    /// \throws error with errc::corrupt_file for a text that is too short; it names the file
     RESHARD_DECL std::uint64_t add(pickle const& values, pickle_value text, std::uint64_t bytes,
                                    std::string const& what);
 
@@ -96,7 +95,7 @@ private:
     std::shared_ptr<file_store const> below_;
     std::filesystem::path path_;
     std::uint64_t real_bytes_;                       ///< of the file
-    std::map<std::uint64_t, encoded_bytes> in_file_; ///< by where they are shown
+    std::map<std::uint64_t, encoded_bytes> in_file_; ///< by their shown positions
     std::map<std::uint64_t, std::string> here_;      ///< the bytes of short texts, likewise
 };
 

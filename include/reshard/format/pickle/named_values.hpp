@@ -18,11 +18,11 @@
 #include <vector>
 
 /// \file
-/// What is in the dicts and lists of a pickle, by names with dots.
+/// The values in the dicts and lists of a pickle, by names with dots.
 
 namespace reshard::detail {
 
-/// A value with its name: the keys of dicts and the places in lists that lead to it, with dots.
+/// A value with its name: the keys of dicts and the indices in lists that lead to it, with dots.
 struct named_value {
     std::string key;
     pickle_value value;
@@ -35,16 +35,15 @@ using value_predicate = std::function<bool(pickle_value)>;
 ///
 /// Dicts are entered, so that an empty one is nothing; lists that have a tensor, a dict, or a list
 /// that is entered; tuples that have a tensor somewhere. All others are one value, and so is one
-/// that is within itself, or within more than 64 others. A key that is no text is a name as Python
-/// writes it, `('a', 1)`.
-/// Its memory grows with the bytes of the pickle that were read.
+/// that is within itself, or within more than 64 others. A key that is not a text is a name as
+/// Python writes it, `('a', 1)`. Its memory grows with the bytes of the pickle that were read.
 ///
 /// \param  file   the one that the pickle was read from, which long names are in
 /// \param  tuples gets the names of tuples that were entered, and are in no other one
 /// \throws error with errc::limit_exceeded for values that occur so often that they are out of
 ///         proportion to the file, and for a name of more than 64 KiB
-/// \par Source torch.distributed.checkpoint._traverse of torch 2.4 to 2.15, but for tuples, all of
-///             which are one value there
+/// \par Source torch.distributed.checkpoint._traverse of torch 2.4 to 2.15, except for tuples, all
+///             of which are one value there
 RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
                                                    file_store::file const& file,
                                                    value_predicate const& is_tensor,
@@ -139,7 +138,7 @@ private:
 
     pickle const& values_;
     value_search unknown_;
-    /// How many values are in one another, for each that was looked through.
+    /// How many values are in each other, for each that was looked through.
     std::map<std::pair<pickle_value::kind, std::uint64_t>, std::size_t> heights_;
 };
 

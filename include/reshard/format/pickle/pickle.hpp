@@ -20,7 +20,7 @@
 
 namespace reshard::detail {
 
-/// What a byte of a pickle says is to be done.
+/// The instructions of a pickle, one byte each.
 ///
 /// \par Source the module pickletools of Python 3.11
 enum class pickle_code : unsigned char {
@@ -79,17 +79,17 @@ enum class pickle_code : unsigned char {
     bytearray8 = 0x96,
 };
 
-/// A value of a pickle; what it refers to is kept by the `pickle`.
+/// A value of a pickle; the `pickle` owns the data that it refers to.
 struct pickle_value {
     enum class kind : std::uint8_t {
         none,
         boolean,
         integer,      ///< of 64 bits at most
-        long_integer, ///< of more, not read: where its bytes are in the file
+        long_integer, ///< of more, not read: the position of its bytes
         real,
         text,
-        long_text, ///< of more than `most_text_bytes`, not read: where it is in the file
-        bytes,     ///< not read: where they are in the file
+        long_text, ///< of more than `most_text_bytes`, not read: its position in the file
+        bytes,     ///< not read: their position in the file
         tuple,
         size, ///< a tuple of torch, of extents
         list,
@@ -97,14 +97,14 @@ struct pickle_value {
         dict,
         global,        ///< a class or a function, by its name
         unknown,       ///< the same of one that is none of those that may occur
-        object,        ///< what a class or a function makes of arguments, which is not called
-        persistent_id, ///< what the writer keeps outside the pickle, by what identifies it there
+        object,        ///< of a class or a function with arguments, which is not called
+        persistent_id, ///< an object outside the pickle, by its identifier
     };
 
     kind what = kind::none;
     /// Of elements of a tuple, of bytes of a text; 1 for a bytearray and for a frozen set.
     std::uint32_t count = 0;
-    std::uint64_t place = 0; ///< the number itself, or where the value is
+    std::uint64_t place = 0; ///< the number itself, or the position of the value
 
     static constexpr std::uint64_t most_text_bytes = 4096;
 
@@ -114,7 +114,7 @@ struct pickle_value {
 /// Longer names in dicts are not read: see `named_values`.
 inline constexpr std::size_t most_pickled_name_bytes = std::size_t{1} << 16;
 
-/// As many values may be in one another, for those who read all of them; others are opaque.
+/// The deepest nesting of values for readers that read all of them; deeper ones are opaque.
 inline constexpr std::size_t most_carried_depth = 64;
 
 /// A number as Python writes it: the shortest text that is read as the same one, and not as a whole
@@ -127,7 +127,7 @@ struct pickle_pair {
     pickle_value value;
 };
 
-/// All of a dict, in the order in which they were set: a key that stands twice has its last value.
+/// All of a dict, in the order in which they were set: a key that occurs twice has its last value.
 struct pickle_pairs {
     std::span<pickle_value const> values; ///< key, value, key, value
 
@@ -135,7 +135,7 @@ struct pickle_pairs {
     pickle_pair operator[](std::size_t i) const { return {values[2 * i], values[2 * i + 1]}; }
 };
 
-/// The class or function of an object, what it was called with, and the state that was set then.
+/// The class or function of an object, its arguments, and the state that was set then.
 struct pickle_object {
     pickle_value callable;
     pickle_value arguments;
@@ -154,10 +154,11 @@ struct pickle_object {
 /// names the file, and `what`, which begins a sentence: "the size of tensor 'w'".
 class pickle {
 public:
-    /// Reads what stands in a range of a file.
+    /// Reads the pickle in a range of a file.
     ///
     /// \param allowed names of classes and functions that are known, `module.name`; a `*` at the
-    ///                end is for anything but a dot. What others make is opaque (`unknown_class`).
+    ///                end is for anything but a dot. Objects of others are opaque
+    /// (`unknown_class`).
     /// \throws error with errc::unsupported for what no tensor needs; errc::corrupt_file for bytes
     ///         that are not a pickle of protocols 2 to 5, or end early; it names the file and the
     ///         position in it
@@ -169,7 +170,7 @@ public:
 
     unsigned protocol() const { return protocol_; }
 
-    /// How many bytes of it were read, beside those of values that stay in the file.
+    /// The number of its bytes that were read, without values that stay in the file.
     std::uint64_t bytes_read() const { return bytes_read_; }
 
     /// How many bytes of memory it takes.
@@ -181,7 +182,7 @@ public:
         return (std::uint64_t{96} << 20) + 22 * bytes_read;
     }
 
-    /// The position behind the last byte of the pickle.
+    /// The position after the last byte of the pickle.
     std::uint64_t end() const { return end_; }
 
     RESHARD_DECL std::string_view text(pickle_value value, std::string_view what) const;
@@ -190,7 +191,8 @@ public:
     RESHARD_DECL double real(pickle_value value, std::string_view what) const;
     RESHARD_DECL byte_run bytes(pickle_value value, std::string_view what) const;
 
-    /// Where a long text is, or a long whole number: in two's complement, the lowest byte first.
+    /// The position of a long text, or of a long whole number: in two's complement, the lowest byte
+    /// first.
     RESHARD_DECL byte_run unread(pickle_value value, std::string_view what) const;
 
     /// Of a tuple, a list, a set, or of an object that is made of a tuple.
@@ -215,7 +217,7 @@ public:
     /// True if such a name occurs.
     bool has_unknown() const { return has_unknown_; }
 
-    /// The value of a dict under a text; nothing where there is none.
+    /// The value of a dict under a text; empty if there is none.
     RESHARD_DECL std::optional<pickle_value> find(pickle_value dict, std::string_view key,
                                                   std::string_view what) const;
     RESHARD_DECL pickle_value at(pickle_value dict, std::string_view key,
@@ -224,16 +226,16 @@ public:
     /// True for an object of that class or function.
     RESHARD_DECL bool is_made_by(pickle_value value, std::string_view callable) const;
 
-    /// A member of an object of a class, as its state has it; nothing where there is none.
+    /// A member of an object of a class, as its state has it; empty if there is none.
     RESHARD_DECL std::optional<pickle_value> find_member(pickle_value object, std::string_view name,
                                                          std::string_view what) const;
     RESHARD_DECL pickle_value member(pickle_value object, std::string_view name,
                                      std::string_view what) const;
 
-    /// What a value is, for messages: "the text 'abc'".
+    /// A value described for messages: "the text 'abc'".
     RESHARD_DECL std::string described(pickle_value value) const;
 
-    /// Throws that `what` is `value`, and what it should be.
+    /// Throws that `what` is `value`, and its expected form.
     [[noreturn]] RESHARD_DECL void refuse(std::string_view what, pickle_value value,
                                           std::string_view expected) const;
 
@@ -241,7 +243,7 @@ private:
     friend class pickle_reader;
     friend class pickle_stack;
 
-    /// Values of a list or a dict, of which the latter has twice as many.
+    /// Values of a list or a dict, the latter with two values an entry.
     struct run {
         std::size_t first = 0;
         std::size_t count = 0;

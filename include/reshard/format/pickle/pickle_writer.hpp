@@ -39,7 +39,7 @@ public:
     /// A class or a function.
     RESHARD_DECL void global(std::string_view module, std::string_view name);
 
-    /// Begins the elements of a tuple, of a list that is there, or the keys and values of a dict.
+    /// Begins the elements of a tuple, of an existing list, or the keys and values of a dict.
     void begin() { code(pickle_code::mark); }
     void tuple() { code(pickle_code::tuple); }
     void empty_tuple() { code(pickle_code::empty_tuple); }
@@ -51,10 +51,10 @@ public:
     /// A tuple of numbers.
     RESHARD_DECL void integers(index_vector const& values);
 
-    /// What the function before the last value, a tuple, gives for it.
+    /// Calls the function before the last value with that value, a tuple.
     void call() { code(pickle_code::reduce); }
 
-    /// What a function gives for the values that `arguments` writes.
+    /// Calls a function with the values that `arguments` writes.
     void call(std::string_view module, std::string_view name, auto&& arguments) {
         global(module, name);
         begin();
@@ -69,7 +69,7 @@ public:
     /// The last value is the state of the one before it.
     void set_state() { code(pickle_code::build); }
 
-    /// What the reader keeps outside the pickle under the last value.
+    /// The reader's object outside the pickle for the last value.
     void persistent_id() { code(pickle_code::binpersid); }
 
     /// An object of a class, made without arguments; `state` writes its members.
@@ -89,7 +89,7 @@ public:
         set_all();
     }
 
-    /// The pickle of the one value that is there.
+    /// The pickle of the one written value.
     RESHARD_DECL std::string take();
 
 private:
@@ -104,8 +104,8 @@ private:
     std::unordered_map<std::string, std::uint32_t> known_; ///< values, by how they are written
 };
 
-/// Classes and functions whose values are carried to other files. Who reads those in Python runs
-/// what they name: each makes a plain value of what it is given, and does nothing else.
+/// Classes and functions whose values are carried to other files. A reader in Python runs these:
+/// each makes a plain value of its arguments, and does nothing else.
 inline constexpr std::string_view carried_makers[] = {
     "_codecs.encode",
     "_io.BytesIO", // the extra state of Transformer Engine
@@ -169,14 +169,14 @@ inline constexpr std::string_view carried_makers[] = {
 
 /// The pickle of a value, whose classes and functions stay names. Dicts of other classes are dicts.
 ///
-/// Who reads it in Python runs what it names: `carried_makers`, and classes of enumerators of
+/// A reader in Python runs what it names: `carried_makers`, and classes of enumerators of
 /// Megatron-Core, called with one number or one text.
 ///
 /// \param file the one that `values` was read from
 /// \param what names the value in messages: "object 'lr'"
-/// \param is_left_out of a value, says whether None takes its place
-/// \throws error with errc::unsupported for what is kept outside the pickle, and for what any
-///         other class or function makes; errc::corrupt_file for values within themselves
+/// \param is_left_out of a value, says whether None replaces it
+/// \throws error with errc::unsupported for objects outside the pickle, and for objects of any
+///         other class or function; errc::corrupt_file for values within themselves
 RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
                                  file_store::file const& file, std::string const& what,
                                  std::function<bool(pickle_value)> const& is_left_out = {});

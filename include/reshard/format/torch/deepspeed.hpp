@@ -24,8 +24,8 @@ RESHARD_DECL bool is_deepspeed_universal(file_store const& files,
 
 /// The parameters in 32 bits, and the states of each: `w`, `w.exp_avg`, `w.exp_avg_sq`, `w.step`.
 ///
-/// What is beside them, such as the model in its own data type, is not read; a warning says so. How
-/// a parameter was, or is to be, cut for tensor parallel ranks (`cat_dim`) is not needed.
+/// Other files beside them, such as the model in its own data type, are not read; a warning says
+/// so. The tensor-parallel axis of a parameter (`cat_dim`) is not needed.
 ///
 /// \throws error with errc::corrupt_file for a file without a tensor; see also `torch_archive`
 /// \par Source ds_to_universal of DeepSpeed 0.19: a dict with `param`, or, of ZeRO stage 3, a

@@ -50,7 +50,7 @@ RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name);
 
 /// The numbers of a `torch.Size`, a tuple or a list, none of which is negative.
 ///
-/// \param what what has them, for messages
+/// \param what their owner, for messages
 RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
                                         std::string const& what);
 
@@ -82,7 +82,7 @@ struct torch_part {
 /// An archive of `torch.save`.
 class torch_archive {
 public:
-    /// Reads the pickle, and where storages are, but no storage.
+    /// Reads the pickle, and the positions of storages, but no storage.
     ///
     /// \throws error as `read_zip` and `pickle`; errc::corrupt_file also for a storage that is not
     ///         as long as the pickle says, or has no value of it; errc::unsupported also for
@@ -122,7 +122,7 @@ public:
 private:
     /// The members of a DTensor; nothing for any other value.
     std::optional<pickle_value> members_of_part(pickle_value value) const;
-    /// A function that makes a tensor, and what it is called with.
+    /// A function that makes a tensor, and its arguments.
     struct call {
         std::string_view function;
         std::span<pickle_value const> arguments;
@@ -131,7 +131,7 @@ private:
     /// The call that makes an object, without the one that gives it a class.
     call call_in(pickle_value object) const;
 
-    /// What a parameter, and parameters of it, are made of; any other value itself.
+    /// The tensor of a parameter, also of nested ones; any other value itself.
     pickle_value without_parameter(pickle_value value) const;
 
     /// The call that makes a tensor, without those that make a parameter or another known class of
@@ -152,7 +152,7 @@ private:
 class torch_file_archive {
 public:
     /// \throws error as `torch_archive`; errc::unsupported also for a file of torch before 1.6,
-    ///         which is no archive
+    ///         which is not an archive
     RESHARD_DECL torch_file_archive(file_store const& files, std::filesystem::path const& path);
 
     file_store::file const& file() const { return *file_; }
@@ -177,27 +177,27 @@ struct torch_tensor {
     index_vector shape;
 };
 
-/// A shard as a tensor of its own.
+/// A shard as a separate tensor.
 RESHARD_DECL torch_tensor torch_tensor_of(file_shard const& shard);
 
 /// A file of `torch.save` without the elements of its tensors.
 struct torch_file {
     std::vector<placed_text> texts;
-    std::vector<byte_run> elements; ///< of each tensor: where they belong
+    std::vector<byte_run> elements; ///< of each tensor: their position
     std::uint64_t end = 0;
 };
 
 /// An archive that has one tensor, from byte `begin` of a file on.
 ///
 /// Large tensors begin at a page of the file, others at a cache line. Without checksums of
-/// elements, as torch writes it where it is told so: torch does not compare them.
+/// elements, as torch writes it with that option: torch does not compare them.
 ///
 /// \pre    `begin` is a multiple of `torch_alignment` of the tensor
 /// \throws error as `torch_name`
 /// \par Source torch.serialization of torch 2.15: the form of protocol 2
 RESHARD_DECL torch_file torch_file_of(torch_tensor const& tensor, std::uint64_t begin = 0);
 
-/// An archive of a dict of tensors, and of values that are no tensors.
+/// An archive of a dict of tensors, and of values that are not tensors.
 ///
 /// \throws error as `torch_name`, and as `copy_of` a value
 RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors,
@@ -208,10 +208,10 @@ RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors,
 /// \throws error as `torch_file_of`; errc::usage for a value under the key of a tensor
 RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices const& choices);
 
-/// What a tensor of so many bytes is best aligned to in its file, and so is the archive.
+/// The best alignment of a tensor of `bytes` bytes in its file, and of the archive.
 RESHARD_DECL std::uint64_t torch_alignment(std::uint64_t bytes);
 
-/// The bytes of a file of `torch.save` that has what a pickle has.
+/// The bytes of a file of `torch.save` with the content of a pickle.
 RESHARD_DECL std::string torch_file_of(std::string const& pickle);
 
 } // namespace reshard::detail

@@ -34,7 +34,7 @@ inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.js
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path);
 
-/// A value of an archive that is no tensor, by its key.
+/// A value of an archive that is not a tensor, by its key.
 ///
 /// \param  file the one that the archive was read from
 /// \throws error as `copy_of` a value
@@ -48,13 +48,13 @@ RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value v
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                                     std::filesystem::path const& path);
 
-/// What a value says, much as Python writes it: equal values have equal texts, however they were
+/// The text of a value, much as Python writes it: equal values have equal texts, however they were
 /// pickled. Dicts and sets are in the order of the texts of their elements; ordered dicts are
 /// dicts, frozen sets sets and bytearrays bytes; a tensor has its elements, and so has an array of
-/// NumPy, whichever function pickled it. Names are those of Python 3 and of the newest NumPy.
+/// NumPy, whichever function pickled it. Names are as in Python 3 and the newest NumPy.
 ///
 /// \param file       names the checkpoint in messages
-/// \param most_bytes of text that is made, with what is not kept of it
+/// \param most_bytes of text that is made, including discarded text
 /// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded for
 ///         more text; else as `torch_archive`
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file,
@@ -65,7 +65,7 @@ RESHARD_DECL std::string text_of(saved_object const& object, std::string const& 
 RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
                                                           std::filesystem::path const& path);
 
-/// True for a value that has tensors somewhere in it; false where it cannot be read.
+/// True for a value that has tensors somewhere in it; false if it cannot be read.
 RESHARD_DECL bool has_tensors(saved_object const& object);
 
 /// The tensors of a directory's files of ranks, which have shards of DTensors. Any other tensor
@@ -82,9 +82,9 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
 
 /// The tensors of the files that an index lists.
 ///
-/// \param  is_strict a tensor in another file than the index says is an error; else what the index
-///         says counts, with a warning
-/// \throws error with errc::missing_file for a file that is not there; errc::corrupt_file for a
+/// \param  is_strict a tensor in another file than the index says is an error; else the index
+///                   counts, with a warning
+/// \throws error with errc::missing_file for a file that does not exist; errc::corrupt_file for a
 ///         tensor that its file lacks
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& index,

@@ -18,8 +18,8 @@
 #include <vector>
 
 /// \file
-/// Zip archives: members that are stored as they are, which are read where they lie and written
-/// apart from the rest, and members that are deflated, which are read through windows.
+/// Zip archives: members that are stored, which are read in place and written apart from the rest,
+/// and members that are deflated, which are read through windows.
 
 namespace reshard::detail {
 
@@ -35,7 +35,7 @@ struct zip_packing {
     bool operator==(zip_packing const&) const = default;
 };
 
-/// A member of an archive, and where its bytes are in the file.
+/// A member of an archive, and the position of its bytes in the file.
 struct zip_member {
     std::string name;
     byte_run bytes;
@@ -47,8 +47,8 @@ struct zip_member {
 /// The members of the archive that a range of a file is, in the order of its directory. Their
 /// bytes are not read, and their checksums not compared.
 ///
-/// \throws error with errc::unsupported for an archive in several files; errc::corrupt_file for
-///         what is no archive, and for a member outside it, in its directory, or in another member;
+/// \throws error with errc::unsupported for an archive in several files; errc::corrupt_file if it
+///         is not an archive, and for a member outside it, in its directory, or in another member;
 ///         it names `name`, the member, and the position in the file
 /// \par Source APPNOTE.TXT 6.3.10 of PKWARE
 RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
@@ -60,7 +60,7 @@ RESHARD_DECL std::string why_unread(zip_packing const& packing);
 /// \throws error with errc::unsupported for a member that is compressed or encrypted
 RESHARD_DECL void check_stored(zip_member const& one, std::string_view name);
 
-/// A member of an archive, and where `files_with_inflated` show its bytes.
+/// A member of an archive, and the position of its bytes in `files_with_inflated`.
 struct shown_member {
     zip_member member;
     std::optional<byte_run> bytes; ///< nothing for one that is neither stored nor deflated
@@ -68,7 +68,7 @@ struct shown_member {
     bool is_inflated() const { return member.packing && bytes; }
 };
 
-/// The members of the archive that a file is. Deflated ones are shown behind its end.
+/// The members of the archive that a file is. Deflated ones are shown after its end.
 ///
 /// \throws error as `read_zip`; errc::corrupt_file also for a size that a deflated one cannot have
 RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& file,
@@ -76,10 +76,10 @@ RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& fil
 
 class inflated_member;
 
-/// Files of a store. Those that are archives have more behind their ends: what their deflated
-/// members are when they are inflated (`shown_members`). They are inflated when they are read, from
-/// the last place before that is kept: the memory for it does not grow with the members. A file of
-/// which only members that are stored are read is read as it is.
+/// Files of a store. Archives are extended after their ends by the inflated contents of their
+/// deflated members (`shown_members`). These are inflated when they are read, from the last stored
+/// position before: the memory for it does not grow with the members. A file of which only stored
+/// members are read is read as it is.
 class files_with_inflated : public file_store {
 public:
     explicit files_with_inflated(std::shared_ptr<file_store const> below)
@@ -100,7 +100,7 @@ public:
 private:
     friend class file_with_inflated;
 
-    /// Those that are inflated, by where they are shown.
+    /// The inflated members, by their shown positions.
     using members_by_place = std::map<std::uint64_t, shown_member>;
 
     members_by_place const& members_of(std::filesystem::path const& path,
@@ -127,7 +127,7 @@ public:
         place(begin_member(name, text.size(), 1, zip_checksum(text)).begin, text);
     }
 
-    /// Adds a member of `bytes` bytes, and returns where they are in the file: the first at a
+    /// Adds a member of `bytes` bytes, and returns their position in the file: the first at a
     /// multiple of `alignment`.
     ///
     /// \param checksum of these bytes; torch reads members without one
@@ -138,10 +138,10 @@ public:
 
     /// Adds the directory: nothing may follow.
     ///
-    /// \return where the archive ends in the file
+    /// \return the end of the archive in the file
     RESHARD_DECL std::uint64_t finish();
 
-    /// What is to be written, besides the members that are put there by others.
+    /// The texts to be written, besides the members that others write.
     std::vector<placed_text> const& texts() const { return texts_; }
 
 private:
@@ -155,11 +155,11 @@ private:
     RESHARD_DECL byte_run begin_member(std::string const& name, std::uint64_t bytes,
                                        std::uint64_t alignment, std::uint32_t checksum);
 
-    /// Adds bytes, which continue the last ones where they can.
+    /// Adds bytes, which continue the last ones if possible.
     RESHARD_DECL void place(std::uint64_t begin, std::string_view text);
 
     std::uint64_t begin_;
-    std::uint64_t end_; ///< of what was added
+    std::uint64_t end_; ///< of the added texts
     std::vector<member> members_;
     std::vector<placed_text> texts_;
 };

@@ -38,8 +38,45 @@ RESHARD_DECL local_error decode(std::string const& bytes) {
     return error(static_cast<errc>(bytes.front() - 1), bytes.substr(1));
 }
 
+/// The text of a call is `\0`, the call, `#`, a digest; then, if something is attached, another `\0`
+/// and the attachment. A call has no `\0`: an operation may name a path.
+RESHARD_DECL std::string encode(call_opening const& mine) {
+    if (mine.problem)
+        return encode(mine.problem);
+    std::string text = '\0' + mine.operation + '#' + std::to_string(mine.alike.digest());
+    return mine.attachment.empty() ? text : text + '\0' + mine.attachment;
+}
+
+RESHARD_DECL std::vector<std::string> take_attachments(std::vector<std::string>& all) {
+    std::vector<std::string> attachments(all.size());
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        std::size_t const end = all[rank].find('\0', 1);
+        if (end == std::string::npos)
+            continue;
+        attachments[rank] = all[rank].substr(end + 1);
+        all[rank].resize(end);
+    }
+    return attachments;
+}
+
+RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size_t rank) {
+    std::string const first = named_call(all[0]);
+    std::string const other = named_call(all[rank]);
+    if (first != other)
+        fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank, " runs ", other,
+             "; every rank must make the same call");
+    if (!std::ranges::all_of(all, [&](auto const& bytes) { return named_call(bytes) == first; }))
+        fail_with_different_values(first, rank); // not all would come to compare values
+}
+
+RESHARD_DECL void fail_with_different_values(std::string const& call, std::size_t rank) {
+    fail(errc::ranks_disagree, "rank 0 runs ", call, " and rank ", rank,
+         " runs it with a different program or different options; every rank must make the same "
+         "call");
+}
+
 RESHARD_DECL std::string named_call(std::string const& bytes) {
-    auto const end = bytes.rfind('#');
+    auto const end = bytes.rfind('#', bytes.find('\0', 1));
     return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
 }
 

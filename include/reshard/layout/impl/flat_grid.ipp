@@ -60,7 +60,7 @@ inline index_t largest_box(shard_grid const& grid) {
 
 /// The number of ranks that share a box.
 ///
-/// \throws error with errc::bad_layout where the grid does not copy along an axis of them
+/// \throws error with errc::bad_layout if the grid does not copy along an axis of them
 inline index_t count_sharing(shard_grid const& grid, std::vector<std::uint8_t> const& axes) {
     index_t count = 1;
     for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -205,7 +205,7 @@ inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& 
     }
 }
 
-/// The same of computed shards, where all ranks hold as many but for those at an end.
+/// The same for computed shards, if all ranks except those at an end hold the same number.
 inline void add_held(catalog_entry& entry, std::size_t axis, auto const& computed) {
     if (computed.size() == 0)
         return;
@@ -232,7 +232,7 @@ RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spr
     return entry;
 }
 
-/// A list in which the shards of files are those of ranks.
+/// A list in which the shards of files belong to ranks.
 inline tensor_spread by_rank(tensor_spread const& spread, std::vector<holder_t> const& ranks) {
     auto const* const files = std::get_if<shard_table>(&spread.shards);
     if (!files || ranks.empty())
@@ -244,7 +244,7 @@ inline tensor_spread by_rank(tensor_spread const& spread, std::vector<holder_t> 
     return {spread.shape, std::move(shards)};
 }
 
-/// Gives a tensor as many parts as it was made for.
+/// Gives a tensor the number of parts that it was made for.
 inline void set_parts(std::vector<catalog_entry>& sorted, std::string const& key,
                       fused_tensor const& made) {
     auto const place = find_tensor(sorted, key);
@@ -288,13 +288,13 @@ RESHARD_DECL tensor_layout const* layout::find(std::string_view key) const {
 
 namespace detail {
 
-/// A shard of the one who holds it.
+/// A shard and its holder.
 struct held_shard {
     shard_descriptor const* shard;
     holder_t holder;
 };
 
-/// All shards, by key; those of one key in the order of holders.
+/// All shards, by key, and within a key by holder.
 inline std::vector<held_shard>
 sorted_by_key(std::vector<std::vector<shard_descriptor>> const& held) {
     std::vector<held_shard> all;

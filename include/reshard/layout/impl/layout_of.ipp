@@ -18,8 +18,8 @@ namespace reshard {
 
 namespace detail {
 
-/// The axes of the part's grid along which its ranks share boxes: those of one rank, and those on
-/// which only one coordinate holds the part, are not there.
+/// The axes of the part's grid along which its ranks share boxes. Axes of one rank, and axes on
+/// which only one coordinate holds the part, are omitted.
 inline std::vector<std::uint8_t> sharing_axes(sharding_part const& segment) {
     std::vector<std::uint8_t> axes;
     std::uint8_t next = 0;
@@ -41,7 +41,7 @@ inline flat_grid flat_grid_of(sharding_part const& segment) {
     return {segment.offset, grid_of(segment.how), std::move(sharing)};
 }
 
-/// True where each element is in one part.
+/// True if each element is in one part.
 inline bool are_apart(std::vector<sharding_part> const& segments) {
     for (std::size_t i = 0; i < segments.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
@@ -79,7 +79,7 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
     return {tensor.shape, grid_list(std::move(grids))};
 }
 
-/// One behind the last rank that these tensors are for.
+/// The last rank that these tensors are for, plus one.
 inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
     holder_t end = 0;
     for (tensor_sharding const& one : tensors)

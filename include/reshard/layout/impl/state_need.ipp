@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// `text` with `by` in the place of each `*`.
+/// `text` with `by` instead of each `*`.
 inline std::string with_star(std::string_view text, std::string_view by) {
     std::string result;
     for (char const character : text)
@@ -28,7 +28,7 @@ inline std::string with_star(std::string_view text, std::string_view by) {
 
 inline bool has_star(std::string_view text) { return text.find('*') != text.npos; }
 
-/// Looks what is lacking, need by need.
+/// Finds missing keys, need by need.
 class need_search {
 public:
     explicit need_search(std::vector<std::string> const& there)
@@ -85,7 +85,7 @@ private:
             lacking_.emplace(key, std::move(why));
     }
 
-    /// A key of nearly that name; one that is needed itself is no mistake for another.
+    /// A key with a similar name; a key that is needed itself is not a candidate.
     std::string near(std::string const& key) const {
         std::vector<std::string> unused;
         std::ranges::set_difference(there_, used_, std::back_inserter(unused));
@@ -94,7 +94,7 @@ private:
 
     std::set<std::string> there_;
     std::set<std::string> used_;
-    std::map<std::string, std::string> lacking_; ///< and what is said of it
+    std::map<std::string, std::string> lacking_; ///< and its message
 };
 
 RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,

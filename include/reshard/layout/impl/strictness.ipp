@@ -52,7 +52,7 @@ RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found) {
     return {};
 }
 
-/// `2 keys are wanted but not available: 'a', 'b'`, or nothing.
+/// `2 keys are wanted but not available: 'a', 'b'`; empty without keys.
 inline std::string mismatch_part(std::vector<std::string> const& keys, std::string_view what) {
     constexpr std::size_t most = 4;
     if (keys.empty())

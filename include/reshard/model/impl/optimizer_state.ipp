@@ -39,10 +39,10 @@ RESHARD_DECL std::vector<state_kind> torch_states() {
 
 namespace reshard::detail {
 
-/// Where a number lies that belongs to a tensor: on the stages, experts and owners that have some
-/// of it.
+/// The distribution of a number that belongs to a tensor: on the stages, experts and owners that
+/// have some of it.
 ///
-/// Axes that cut the tensor, tensor-parallel ones in whatever way, replicate.
+/// Axes that cut the tensor replicate, and so do tensor-parallel axes in any case.
 inline distribution scalar_of(distribution const& how, index_vector const& shape,
                               std::string_view key) {
     std::vector<placement> placements = how.placements();
@@ -68,7 +68,7 @@ inline tensor_sharding scalar_of(tensor_sharding const& tensor, std::string key,
     return scalar;
 }
 
-/// What a message says of the state that is looked for.
+/// The name of the requested state in a message.
 RESHARD_DECL std::string parameter_search::who() const {
     return words("the state '", key_of(kind_, "*"), "'");
 }

@@ -93,7 +93,7 @@ private:
                    ": one must divide the other");
     }
 
-    /// The mesh in which the ranks that share one of `count` things stand along an axis `sharing`.
+    /// The mesh with an axis `sharing`, along which ranks share one of `count` things.
     mesh grouped(index_t count) const {
         return model::split_axis(on_.ranks, on_.cut_axis, count, sharing);
     }
@@ -176,7 +176,7 @@ RESHARD_DECL holder_t parallel_job::rank_count() const { return dense_.rank_coun
 
 namespace detail {
 
-/// The stages on which a tensor stands; nothing: on each.
+/// The stages that hold a tensor; empty: all.
 inline std::vector<index_t> stages_of(model::stage_place const& place,
                                       model::pipeline const& stages) {
     index_t const last = stages.stages() - 1;

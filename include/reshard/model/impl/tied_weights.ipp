@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// Appends what a part has, its own tensors first.
+/// Appends the tensors of a part, its own first.
 inline void append_tensors(model::model_part const& layer, std::string const& before, int depth,
                            std::vector<model::parallel_tensor>& all) {
     constexpr int deepest = 64;

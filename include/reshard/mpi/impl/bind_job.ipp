@@ -81,14 +81,22 @@ inline std::vector<ring_transfers> take_through_rings(node_rings const& rings,
     return taken;
 }
 
-/// Makes ready what is left to messages, and what is not. Does not communicate.
+/// A job, its transfers by peer, and its cost if all of them were messages.
+struct sorted_job {
+    std::unique_ptr<mpi_job> all;
+    sorted_transfers sorted;
+    process_cost all_messages;
+    std::vector<index_t> bytes; ///< by peer
+};
+
+/// Prepares the exchange. Does not communicate. A second call replaces the first.
 ///
-/// \param transfers what is neither messages nor rings
-/// \param without   what the process would give and get if all of it were messages
-inline void open(mpi_job& all, mpi_group const& ranks, sorted_transfers sorted,
-                 process_transfers transfers, process_cost const& without,
+/// \param transfers those that are neither messages nor rings
+inline void open(sorted_job& made, mpi_group const& ranks, process_transfers transfers,
                  chunk_limits const& limits) {
+    mpi_job& all = *made.all;
     plan const& whole = all.planned->whole;
+    sorted_transfers sorted = made.sorted;
     transfers.sends = rotated_lanes(whole, sorted.to, sorted.relays_to, {ranks.rank(), 1, limits});
     transfers.receives =
         rotated_lanes(whole, sorted.from, sorted.relays_from, {ranks.rank(), -1, limits});
@@ -97,23 +105,32 @@ inline void open(mpi_job& all, mpi_group const& ranks, sorted_transfers sorted,
         transfers.through_rings = take_through_rings(*all.rings, transfers);
     leave_out(sorted, limits.node);
     all.cost = cost_of(whole, sorted);
-    all.cost.bytes_node_in = without.bytes_in - all.cost.bytes_in;
-    all.cost.bytes_node_out = without.bytes_out - all.cost.bytes_out;
-    all.cost.bytes_relayed = without.bytes_relayed;
+    all.cost.bytes_node_in = made.all_messages.bytes_in - all.cost.bytes_in;
+    all.cost.bytes_node_out = made.all_messages.bytes_out - all.cost.bytes_out;
+    all.cost.bytes_relayed = made.all_messages.bytes_relayed;
     transfers.local = std::move(sorted.local);
     all.moving.emplace(ranks, all.bound(), std::move(transfers));
+}
+
+/// Sorts the transfers of a job.
+inline sorted_job sorted_of(std::unique_ptr<mpi_job> all, mpi_group const& ranks) {
+    plan const& whole = all->planned->whole;
+    auto sorted = sort_by_peer(whole, ranks.rank(), ranks.size());
+    auto const cost = cost_of(whole, sorted);
+    auto bytes = bytes_by_peer(whole, sorted);
+    return {std::move(all), std::move(sorted), cost, std::move(bytes)};
 }
 
 RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
                                                       std::shared_ptr<planned_job const> planned,
                                                       const_state_dict const& have,
                                                       state_dict const& want) {
-    auto all = std::make_unique<mpi_job>(std::move(planned), static_cast<holder_t>(ranks.rank()),
-                                         have, want);
-    auto sorted = sort_by_peer(all->planned->whole, ranks.rank(), ranks.size());
-    process_cost const all_messages = cost_of(all->planned->whole, sorted);
-    open(*all, ranks, std::move(sorted), {}, all_messages, limits_of(*all, ranks, chunk_bytes));
-    return all;
+    sorted_job made =
+        sorted_of(std::make_unique<mpi_job>(std::move(planned), static_cast<holder_t>(ranks.rank()),
+                                            have, want),
+                  ranks);
+    open(made, ranks, {}, limits_of(*made.all, ranks, chunk_bytes));
+    return std::move(made.all);
 }
 
 /// True for the first job of this process that writes to an arena whose memory others see.
@@ -121,40 +138,86 @@ inline bool is_first_use(shared_arena const* arena) {
     return arena && arena->is_shared() && arena->state()->segments->is_first_use();
 }
 
-RESHARD_DECL std::unique_ptr<job_state> bind_job(mpi_group const& ranks, known_plan const& plan,
-                                                 source_tensors const& have,
-                                                 target_tensors const& want, options const& how) {
-    std::unique_ptr<mpi_job> all;
-    sorted_transfers sorted;
-    process_cost all_messages;
-    agree_on(ranks, [&] {
-        planned_job const& planned = *plan.planned;
-        all = std::make_unique<mpi_job>(
-            plan.planned, static_cast<holder_t>(ranks.rank()),
-            planned.source_is_joined ? join_neighbours(have.tensors) : have.tensors,
-            planned.target_is_joined ? join_neighbours(want.tensors) : want.tensors);
-        all->was_kept = plan.was_kept;
-        sorted = sort_by_peer(planned.whole, ranks.rank(), ranks.size());
-        all_messages = cost_of(planned.whole, sorted);
-    });
+/// What a rank tells of its job before messages and rings are chosen.
+struct bind_notice {
+    std::string problem; ///< as `encode` writes it
+    index_t bytes = 0;   ///< the most that it exchanges with one rank
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.problem, self.bytes); }
+};
+
+/// Meets the tensors of this rank. Does not communicate.
+inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
+                           source_tensors const& have, target_tensors const& want) {
+    planned_job const& planned = *plan.planned;
+    auto all = std::make_unique<mpi_job>(
+        plan.planned, static_cast<holder_t>(ranks.rank()),
+        planned.source_is_joined ? join_neighbours(have.tensors) : have.tensors,
+        planned.target_is_joined ? join_neighbours(want.tensors) : want.tensors);
+    all->was_kept = plan.was_kept;
+    all->arenas = {have.arena ? have.arena->state() : nullptr,
+                   want.arena ? want.arena->state() : nullptr};
+    return sorted_of(std::move(all), ranks);
+}
+
+/// The most bytes that any two ranks exchange.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error the lowest failing rank's, on every rank alike
+inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& mine) {
+    std::vector<bind_notice> const notices = gather_values(ranks, mine);
+    for (bind_notice const& notice : notices)
+        if (auto const problem = decode(notice.problem))
+            throw error(*problem);
+    return std::ranges::max(notices, {}, &bind_notice::bytes).bytes;
+}
+
+/// Opens a job with memory that ranks of a node share, as far as it has any.
+///
+/// \param most the most bytes that any two ranks exchange
+/// \par Collective every rank of the group, in the same order
+inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& made, index_t most,
+                          target_tensors const& want, options const& how) {
+    mpi_group const& ranks = group.ranks;
+    mpi_job& all = *made.all;
     process_transfers transfers;
-    if (have.arena || want.arena) {
-        all->arenas = {have.arena ? have.arena->state() : nullptr,
-                       want.arena ? want.arena->state() : nullptr};
-        transfers.on_node = take_on_node(ranks, all->bound(), all->arenas, sorted);
-        transfers.meetings = meetings_of(all->arenas);
+    if (all.arenas.source || all.arenas.target) {
+        transfers.on_node = take_on_node(ranks, all.bound(), all.arenas, made.sorted);
+        transfers.meetings = meetings_of(all.arenas);
+        made.bytes = bytes_by_peer(all.planned->whole, made.sorted);
+        most = std::ranges::max(gather_values(ranks, std::ranges::max(made.bytes)));
     }
-    all->rings = rings_for(ranks, bytes_by_peer(all->planned->whole, sorted), how.on_node);
-    index_t relayed = relayed_limit(*all, sorted);
+    all.rings = rings_for(group, made.bytes, most, how.on_node);
+    index_t relayed = relayed_limit(all, made.sorted);
     if (how.relays)
         relayed = std::ranges::min(gather_values(ranks, relayed));
     agree_on(ranks, [&] {
         if (is_first_use(want.arena))
-            prefault(writes_of(all->bound(), *all->arenas.target, transfers.on_node, sorted.local));
-        open(*all, ranks, std::move(sorted), std::move(transfers), all_messages,
-             limits_of(*all, ranks, relayed));
+            prefault(
+                writes_of(all.bound(), *all.arenas.target, transfers.on_node, made.sorted.local));
+        open(made, ranks, std::move(transfers), limits_of(all, ranks, relayed));
     });
-    return all;
+}
+
+RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,
+                                                 known_plan const& plan, source_tensors const& have,
+                                                 target_tensors const& want, options const& how) {
+    mpi_group const& ranks = group.ranks;
+    sorted_job made;
+    bind_notice mine;
+    bool is_open = false;
+    mine.problem = encode(plan.problem ? plan.problem : attempt([&] {
+        made = sort_job(ranks, plan, have, want);
+        mine.bytes = std::ranges::max(made.bytes);
+        is_open = !have.arena && !want.arena && !how.relays &&
+                  !rings_are_worth_it(ranks.size(), mine.bytes, how.on_node);
+        if (is_open)
+            open(made, ranks, {}, limits_of(*made.all, ranks, chunk_bytes));
+    }));
+    index_t const most = agree_on_binding(ranks, mine);
+    if (!is_open || rings_are_worth_it(ranks.size(), most, how.on_node))
+        open_on_nodes(group, made, most, want, how);
+    return std::move(made.all);
 }
 
 } // namespace reshard::detail

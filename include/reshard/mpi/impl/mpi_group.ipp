@@ -24,8 +24,10 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -123,11 +125,36 @@ inline void finish(MPI_Request& request, wait_limit const& limit) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
-/// The lengths of all ranks' texts and their limits, while they are gathered.
-struct gathered_lengths {
-    std::uint64_t told[2];
-    std::vector<std::uint64_t> all;
+/// The beginning of a rank's text, with its length and the rank's limit.
+struct text_row {
+    std::uint64_t length = 0;
+    std::uint64_t limit = 0;
+    std::string_view beginning;
 };
+
+/// The rows of all ranks while they are gathered, each of equally many bytes.
+struct gathered_rows {
+    std::string mine, all;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+
+inline constexpr std::size_t row_head = 2 * sizeof(std::uint64_t);
+
+/// The bytes of a row: short texts, as most agreements are, need no second step.
+inline std::size_t row_bytes(std::size_t ranks) {
+    return std::clamp(std::size_t{65536} / ranks, std::size_t{256}, std::size_t{2048});
+}
+
+inline text_row row_at(gathered_rows const& rows, std::size_t rank) {
+    std::size_t const each = rows.mine.size();
+    char const* const begin = rows.all.data() + rank * each;
+    text_row row;
+    std::memcpy(&row.length, begin, sizeof row.length);
+    std::memcpy(&row.limit, begin + sizeof row.length, sizeof row.limit);
+    std::uint64_t const held = std::min<std::uint64_t>(row.length, each - row_head);
+    row.beginning = {begin + row_head, static_cast<std::size_t>(held)};
+    return row;
+}
 
 /// A round of texts while it is gathered.
 struct gathered_round {
@@ -141,8 +168,10 @@ struct gathered_round {
 namespace reshard {
 
 RESHARD_DECL mpi_group mpi_group::with_deadline(detail::wait_duration longest) const {
-    return longest.seconds > 0 ? mpi_group(world_, count_limit_, {limit_.world(), longest.seconds})
-                               : *this;
+    mpi_group limited = *this;
+    if (longest.seconds > 0)
+        limited.limit_ = {limit_.world(), longest.seconds};
+    return limited;
 }
 
 RESHARD_DECL mpi_group mpi_group::duplicate_of(mpi_group const& world) {
@@ -155,35 +184,62 @@ RESHARD_DECL mpi_group mpi_group::duplicate_of(mpi_group const& world) {
     return world.subgroup({*duplicate, boost::mpi::comm_take_ownership});
 }
 
+RESHARD_DECL mpi_group mpi_group::with_own_messages() const {
+    if (!*own_messages_)
+        *own_messages_ = duplicate_of(*this).world_;
+    return subgroup(**own_messages_);
+}
+
 RESHARD_DECL std::vector<std::string> mpi_group::all_gather(std::string const& bytes) const {
-    std::vector<std::uint64_t> const lengths = all_lengths(bytes.size());
-    std::vector<std::string> all(lengths.size());
-    for (std::size_t i = 0; i < all.size(); ++i)
-        all[i].reserve(lengths[i]);
+    detail::request_memory<detail::gathered_rows> rows;
+    gather_rows(bytes, *rows);
+    rows.set_finished();
+    std::vector<std::string> all(static_cast<std::size_t>(size()));
+    std::vector<std::uint64_t> lengths;
+    bool are_complete = true;
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        detail::text_row const row = detail::row_at(*rows, rank);
+        if (row.limit != count_limit_)
+            fail_with_limits(*rows);
+        lengths.push_back(row.length);
+        are_complete = are_complete && row.beginning.size() == row.length;
+    }
+    for (std::size_t rank = 0; rank < all.size(); ++rank)
+        if (are_complete)
+            all[rank] = detail::row_at(*rows, rank).beginning;
+        else
+            all[rank].reserve(lengths[rank]);
     detail::gather_rounds const rounds(lengths, count_limit_);
-    for (std::uint64_t round = 0; round < rounds.size(); ++round)
+    for (std::uint64_t round = 0; !are_complete && round < rounds.size(); ++round)
         gather_round(rounds, round, bytes, all);
     return all;
 }
 
-RESHARD_DECL std::vector<std::uint64_t> mpi_group::all_lengths(std::size_t mine) const {
-    detail::request_memory<detail::gathered_lengths> memory(
-        {{mine, count_limit_}, std::vector<std::uint64_t>(2 * static_cast<std::size_t>(size()))});
-    std::vector<std::uint64_t> const& numbers = memory->all;
+RESHARD_DECL void mpi_group::gather_rows(std::string const& bytes,
+                                         detail::gathered_rows& rows) const {
+    auto const ranks = static_cast<std::size_t>(size());
+    std::size_t const each = detail::row_bytes(ranks);
+    std::uint64_t const head[] = {bytes.size(), count_limit_};
+    rows.mine.assign(reinterpret_cast<char const*>(head), sizeof head);
+    rows.mine.append(bytes, 0, each - detail::row_head);
+    rows.mine.resize(each);
+    rows.all.resize(ranks * each);
+    MPI_Type_contiguous(static_cast<int>(each), MPI_BYTE, &rows.type);
+    MPI_Type_commit(&rows.type);
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallgather(memory->told, 2, MPI_UINT64_T, memory->all.data(), 2, MPI_UINT64_T, world_,
-                   &request);
+    MPI_Iallgather(rows.mine.data(), 1, rows.type, rows.all.data(), 1, rows.type, world_, &request);
+    MPI_Type_free(&rows.type); // MPI keeps it as long as the request needs it
     detail::finish(request, limit_);
-    memory.set_finished();
-    std::vector<std::uint64_t> lengths;
-    for (std::size_t i = 0; i < numbers.size(); i += 2) {
-        if (numbers[i + 1] != numbers[1])
-            fail(errc::ranks_disagree, "rank 0 lets a call of MPI count up to ", numbers[1],
-                 ", and rank ", i / 2, " up to ", numbers[i + 1],
-                 "; every rank must give mpi_group the same limit");
-        lengths.push_back(numbers[i]);
-    }
-    return lengths;
+}
+
+RESHARD_DECL void mpi_group::fail_with_limits(detail::gathered_rows const& rows) const {
+    std::uint64_t const first = detail::row_at(rows, 0).limit;
+    std::size_t rank = 1;
+    while (detail::row_at(rows, rank).limit == first)
+        ++rank;
+    fail(errc::ranks_disagree, "rank 0 lets a call of MPI count up to ", first, ", and rank ", rank,
+         " up to ", detail::row_at(rows, rank).limit,
+         "; every rank must give mpi_group the same limit");
 }
 
 RESHARD_DECL void mpi_group::gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
@@ -230,6 +286,36 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
     return {std::move(node), std::move(numbers)};
 }
 
+RESHARD_DECL std::string machine_name() {
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    return {name, static_cast<std::size_t>(length)};
+}
+
+RESHARD_DECL std::vector<int> nodes_of(std::vector<std::string> const& machines) {
+    auto const per_node = static_cast<std::size_t>(ranks_per_node(0));
+    std::map<std::string_view, std::vector<int>> ranks;
+    std::vector<int> nodes;
+    for (std::string const& machine : machines) {
+        std::vector<int>& same = ranks[machine];
+        std::size_t const number = same.size();
+        same.push_back(static_cast<int>(nodes.size()));
+        nodes.push_back(same[per_node == 0 ? 0 : number / per_node * per_node]);
+    }
+    return nodes;
+}
+
+RESHARD_DECL node_ranks node_of(ranks_on_nodes const& group) {
+    int const me = group.ranks.rank();
+    int const node = group.nodes[static_cast<std::size_t>(me)];
+    std::vector<int> numbers;
+    for (int rank = 0; rank < group.ranks.size(); ++rank)
+        if (group.nodes[static_cast<std::size_t>(rank)] == node)
+            numbers.push_back(rank);
+    return {group.ranks.subgroup(group.ranks.base().split(node, me)), std::move(numbers)};
+}
+
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {
     int per_node = 0;
     auto const problem = attempt([&] { per_node = ranks_per_node(0); });
@@ -237,24 +323,18 @@ RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {
     return node_of(ranks, per_node);
 }
 
-/// Of how many ranks each node is, where each has as many, one behind the other, and the last one
-/// perhaps fewer; 0 for other nodes, and for a single one, which is no nearer than another.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error as `agreed_node_of`
-inline holder_t equal_ranks_per_node(mpi_group const& ranks) {
-    node_ranks const mine = agreed_node_of(ranks);
-    auto const all = gather_values(ranks, mine.numbers.front());
-    auto const count = static_cast<int>(std::ranges::count(all, all.front()));
-    for (int rank = 0; rank < ranks.size(); ++rank)
-        if (all[static_cast<std::size_t>(rank)] != rank / count * count)
+RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes) {
+    auto const count = static_cast<std::size_t>(std::ranges::count(nodes, nodes.front()));
+    for (std::size_t rank = 0; rank < nodes.size(); ++rank)
+        if (nodes[rank] != static_cast<int>(rank / count * count))
             return 0;
-    return count == ranks.size() ? 0 : static_cast<holder_t>(count);
+    return count == nodes.size() ? 0 : static_cast<holder_t>(count);
 }
 
 RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node) {
     if (processes_per_node == 0 && ranks.size() > 1)
-        processes_per_node = equal_ranks_per_node(ranks);
+        processes_per_node =
+            equal_ranks_per_node(gather_values(ranks, agreed_node_of(ranks).numbers.front()));
     return {.processes_per_node = processes_per_node};
 }
 

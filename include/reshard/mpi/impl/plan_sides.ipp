@@ -65,31 +65,103 @@ known_side side_of(side<View> const& given) {
 }
 
 RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want) {
-    return {side_of(have), side_of(want), false};
+    return {side_of(have), side_of(want)};
 }
 
-/// Every rank learns the layout of a side that some rank knows.
+inline void add_side(hasher& digest, known_side const& side) {
+    digest.add(std::uint64_t{side.held.size()});
+    for (shard_descriptor const& shard : side.held)
+        digest.add(digest_of(shard));
+    for (shard_descriptor const& shard : side.joined)
+        digest.add(digest_of(shard));
+    digest.add(side.layout ? digest_of(*side.layout) : 0);
+}
+
+/// A digest of what this rank does.
+inline std::uint64_t own_digest_of(options const& how, std::uint64_t sides, int rank) {
+    return digest_of_all(planner_version, alike_in_call(how).digest(), sides, rank);
+}
+
+inline side_notice notice_of(known_side const& side, bool tells_shards, options const& how) {
+    side_notice notice;
+    if (side.layout) {
+        notice.layout_digest = digest_text(to_bytes(*side.layout));
+        return notice;
+    }
+    if (tells_shards)
+        notice.shards = how.allocate ? side.held : side.joined;
+    if (how.program.made())
+        notice.cuts = cuts_of(side.held);
+    return notice;
+}
+
+RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
+                                   options const& how) {
+    call_notice notice;
+    notice.tells_shards =
+        !how.cache && (how.allocate || static_cast<holder_t>(world.size()) <= how.gather_up_to);
+    notice.source = notice_of(own.source, notice.tells_shards, how);
+    notice.target = notice_of(own.target, notice.tells_shards, how);
+    notice.machine = machine_name();
+    if (!how.cache)
+        return notice;
+    hasher sides;
+    add_side(sides, own.source);
+    add_side(sides, own.target);
+    notice.digest = sides.value();
+    std::uint64_t const mine = own_digest_of(how, notice.digest, world.rank());
+    if (auto const* const kept = how.cache->latest(
+            [&](planned_job const& planned) { return planned.own_digest == mine; }))
+        notice.latest_plan = kept->group_digest;
+    return notice;
+}
+
+/// One side of each notice.
+template <class T>
+std::vector<T> each_side(std::vector<call_notice> const& notices, bool is_source,
+                         T side_notice::*member) {
+    std::vector<T> values;
+    for (call_notice const& notice : notices)
+        values.push_back((is_source ? notice.source : notice.target).*member);
+    return values;
+}
+
+/// Sends the layout of a side if only some ranks know it.
 ///
 /// \par Collective every rank of the group, in the same order
-inline void learn(mpi_group const& ranks, known_side& side, std::string_view what) {
+inline std::optional<layout> share_layout(mpi_group const& ranks, std::optional<layout> mine,
+                                          std::vector<std::string> const& digests,
+                                          std::string_view side) {
+    mine = share_known(ranks, std::move(mine), digests, side);
     auto const count = static_cast<std::size_t>(ranks.size());
-    side.layout = replicate_known(ranks, std::move(side.layout), what);
-    if (side.layout && side.layout->holders > count)
-        fail(errc::bad_layout, "the layout of the ", what, " is for ", side.layout->holders,
+    if (mine && mine->holders > count)
+        fail(errc::bad_layout, "the layout of the ", side, " is for ", mine->holders,
              " ranks, and the group has ", count);
+    return mine;
 }
 
-/// \par Collective every rank of the group, in the same order
-inline void learn(mpi_group const& ranks, two_sides& sides) {
-    if (std::exchange(sides.are_learned, true))
-        return;
-    learn(ranks, sides.source, "source");
-    learn(ranks, sides.target, "target");
+RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
+                                      std::vector<std::string> const& told) {
+    call_facts facts{std::move(own), {}, {}};
+    for (std::string const& bytes : told)
+        facts.notices.push_back(content_from<call_notice>(bytes, "notice of another rank"));
+    std::vector<std::string> machines;
+    for (call_notice const& notice : facts.notices)
+        machines.push_back(notice.machine);
+    facts.nodes = nodes_of(machines);
+    auto const share = [&](std::optional<layout>& mine, bool is_source, std::string_view side) {
+        mine = share_layout(ranks, std::move(mine),
+                            each_side(facts.notices, is_source, &side_notice::layout_digest), side);
+    };
+    share(facts.sides.source.layout, true, "source");
+    share(facts.sides.target.layout, false, "target");
+    return facts;
 }
 
-/// \par Collective every rank of the group, in the same order
-inline catalog catalog_for(mpi_group const& ranks, known_side const& side) {
-    return side.layout ? catalog_of(*side.layout) : gather_catalog(ranks, side.held);
+inline catalog catalog_for(call_facts const& facts, bool is_source) {
+    known_side const& side = is_source ? facts.sides.source : facts.sides.target;
+    return side.layout ? catalog_of(*side.layout)
+                       : merge_cuts(each_side(facts.notices, is_source, &side_notice::cuts));
 }
 
 /// A mapping with what it is not made of, for ranks that have none.
@@ -124,48 +196,61 @@ inline mapping mapping_of_others(mpi_group const& ranks, std::vector<std::uint8_
     return theirs;
 }
 
-RESHARD_DECL std::optional<mapping> mapping_of_call(mpi_group const& ranks,
-                                                    any_program const& program, two_sides& sides) {
+/// What a rank tells of the mapping that its program makes.
+struct mapping_notice {
+    bool has_program = false;
+    std::string problem; ///< as `encode` writes it
+    std::uint64_t digest = 0;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.has_program, self.problem, self.digest);
+    }
+};
+
+/// \throws error the lowest failing rank's
+inline void throw_first(std::vector<mapping_notice> const& notices) {
+    for (mapping_notice const& notice : notices)
+        if (auto const problem = decode(notice.problem))
+            throw error(*problem);
+}
+
+/// \throws error with errc::ranks_disagree
+inline void check_equal(std::vector<mapping_notice> const& notices) {
+    for (std::size_t rank = 1; rank < notices.size(); ++rank)
+        if (notices[rank].digest != notices[0].digest)
+            fail(errc::ranks_disagree, "rank 0 has a program that makes a mapping with digest ",
+                 notices[0].digest, ", and rank ", rank, " one with digest ", notices[rank].digest,
+                 "; every rank must have the same");
+}
+
+RESHARD_DECL std::optional<mapping>
+mapping_of_call(mpi_group const& ranks, any_program const& program, call_facts const& facts) {
     if (mapping const* const known = program.known())
         return *known;
     if (program.is_by_name())
         return std::nullopt;
-    learn(ranks, sides);
-    catalog const source = catalog_for(ranks, sides.source);
-    catalog const target = catalog_for(ranks, sides.target);
     mapping made;
-    std::uint64_t digest = 0;
-    auto const problem = attempt([&] {
-        made = (*program.made())(source, &target);
-        digest = digest_of(made);
-    });
-    auto const has = gather_values(ranks, std::uint8_t{!program.is_of_other_ranks()});
-    bool const some_have = std::ranges::count(has, 1) > 0;
-    if (some_have && std::ranges::count(has, 0) > 0) {
-        agree(ranks, program.is_of_other_ranks() ? std::nullopt : problem);
-        return mapping_of_others(ranks, has, std::move(made));
+    mapping_notice mine{!program.is_of_other_ranks(), {}, 0};
+    mine.problem = encode(attempt([&] {
+        catalog const target = catalog_for(facts, false);
+        made = (*program.made())(catalog_for(facts, true), &target);
+        mine.digest = digest_of(made);
+    }));
+    std::vector<mapping_notice> notices = gather_values(ranks, mine);
+    auto const owners = std::ranges::count(notices, true, &mapping_notice::has_program);
+    if (owners == 0 || owners == ranks.size()) {
+        throw_first(notices);
+        check_equal(notices);
+        return made;
     }
-    agree_on_digest(ranks, "a program that makes a mapping", digest, problem);
-    return made;
-}
-
-/// Every rank learns all shards of a side that none knows.
-///
-/// \par Collective every rank of the group, in the same order
-inline void gather_unknown(mpi_group const& ranks, known_side& side) {
-    if (!side.layout)
-        side.layout = layout_of_all(ranks, side.held);
-}
-
-/// Every rank learns all shards of a side that none knows, where ranks tell of neighbours in memory
-/// as one shard. True if that is what they hold now.
-///
-/// \par Collective every rank of the group, in the same order
-inline bool gather_joined(mpi_group const& ranks, known_side& side) {
-    if (side.layout)
-        return false;
-    side.layout = layout_of_all(ranks, side.joined);
-    return true;
+    std::vector<std::uint8_t> has;
+    for (mapping_notice& notice : notices) {
+        has.push_back(notice.has_program);
+        if (!notice.has_program)
+            notice.problem.clear(); // it is the lack of a program
+    }
+    throw_first(notices);
+    return mapping_of_others(ranks, has, std::move(made));
 }
 
 /// True where source shards share elements without being equal: replicas that one rank has in one
@@ -182,86 +267,90 @@ inline bool has_unequal_replicas(layout const& whole) {
     });
 }
 
-/// The same for sources, which have to be equal where they are replicas: else as ranks hold them.
+/// The facts with the shards of all ranks, which are told now if they were not before.
 ///
 /// \par Collective every rank of the group, in the same order
-inline bool gather_joined_sources(mpi_group const& ranks, known_side& side) {
-    if (!gather_joined(ranks, side))
-        return false;
-    if (!has_unequal_replicas(*side.layout))
-        return true;
-    side.layout.reset();
-    gather_unknown(ranks, side);
-    return false;
+inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
+    call_notice mine = facts.notices[static_cast<std::size_t>(ranks.rank())];
+    if (mine.tells_shards)
+        return facts;
+    mine.tells_shards = true;
+    if (!facts.sides.source.layout)
+        mine.source.shards = facts.sides.source.joined;
+    if (!facts.sides.target.layout)
+        mine.target.shards = facts.sides.target.joined;
+    facts.notices = gather_values(ranks, mine);
+    return facts;
 }
 
-/// The nodes that are there, where they matter. Where they are unlike one another, or are one,
-/// nothing is passed on.
+/// The layout of a side that no rank knows.
 ///
-/// \par Collective every rank of the group, in the same order
-inline plan_options nodes_for(layout const& source, mpi_group const& ranks, options const& how) {
+/// \pre the notices have the shards
+inline layout layout_told(call_facts const& facts, bool is_source) {
+    return layout_of(each_side(facts.notices, is_source, &side_notice::shards));
+}
+
+/// The layouts of both sides, neighbours in memory as one shard if ranks told their shards.
+///
+/// Sources have to be equal if they are replicas: else every shard is told.
+///
+/// \par Collective every rank of the group, in the same order, if replicas differ
+inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call_facts facts) {
+    auto planned = std::make_shared<planned_job>();
+    auto& [source, target] = facts.sides;
+    if (!source.layout) {
+        planned->source = layout_told(facts, true);
+        planned->source_is_joined = !has_unequal_replicas(planned->source);
+        if (!planned->source_is_joined)
+            planned->source = layout_of_all(ranks, source.held);
+    } else {
+        planned->source = std::move(*source.layout);
+    }
+    planned->target_is_joined = !target.layout;
+    planned->target = target.layout ? std::move(*target.layout) : layout_told(facts, false);
+    return planned;
+}
+
+/// The nodes that are there, if they matter. If they are unlike one another, or there is only one,
+/// nothing is passed on.
+inline plan_options nodes_for(layout const& source, call_facts const& facts, options const& how) {
     bool const matters = how.relays || std::ranges::any_of(source.spreads, [](auto const& spread) {
                              return shard_index(spread.view()).most_replicas() > 1;
                          });
-    plan_options nodes = matters ? with_nodes(ranks, how.processes_per_node)
-                                 : plan_options{.processes_per_node = how.processes_per_node};
+    plan_options nodes{.processes_per_node = how.processes_per_node};
+    if (matters && how.processes_per_node == 0)
+        nodes.processes_per_node = equal_ranks_per_node(facts.nodes);
     nodes.relays = how.relays && nodes.processes_per_node > 0;
     return nodes;
 }
 
-/// Plans without looking for plans from before.
+/// A plan that nobody shares yet.
+struct new_plan {
+    std::shared_ptr<planned_job> planned;
+    local_error problem = {};
+};
+
+/// Plans without a search for earlier plans.
 ///
 /// \par Collective every rank of the group, in the same order
-inline std::shared_ptr<planned_job const> plan_anew(mpi_group const& ranks, two_sides& sides,
-                                                    std::optional<mapping> program,
-                                                    options const& how) {
-    learn(ranks, sides);
-    bool const are_known = sides.source.layout && sides.target.layout;
+inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
+                              std::optional<mapping> program, options const& how) {
+    auto const& [source, target] = facts.sides;
+    bool const are_known = source.layout && target.layout;
     if (!are_known && static_cast<holder_t>(ranks.size()) > how.gather_up_to)
-        return look_up(ranks, sides.source, sides.target, std::move(program), how);
-    auto planned = std::make_shared<planned_job>();
-    planned->source_is_joined = gather_joined_sources(ranks, sides.source);
-    planned->target_is_joined = gather_joined(ranks, sides.target);
-    auto const nodes = nodes_for(*sides.source.layout, ranks, how);
-    agree_on(ranks, [&] {
-        planned->source = std::move(*sides.source.layout);
-        planned->target = std::move(*sides.target.layout);
+        return {look_up(ranks, source, target, std::move(program), how), {}};
+    if (!are_known)
+        facts = with_shards(ranks, std::move(facts));
+    auto planned = layouts_of_call(ranks, facts);
+    auto problem = attempt([&] {
         holder_set const me({static_cast<holder_t>(ranks.rank())});
         fit_program(*planned, std::move(program), {how.strict, how.shape_mismatch});
-        plan_transfers(*planned, {me, me}, nodes);
+        plan_transfers(*planned, {me, me}, nodes_for(planned->source, facts, how));
     });
-    return planned;
+    return {std::move(planned), std::move(problem)};
 }
 
-inline void add_side(hasher& digest, known_side const& side) {
-    digest.add(std::uint64_t{side.held.size()});
-    for (shard_descriptor const& shard : side.held)
-        digest.add(digest_of(shard));
-    for (shard_descriptor const& shard : side.joined)
-        digest.add(digest_of(shard));
-    digest.add(side.layout ? digest_of(*side.layout) : 0);
-}
-
-/// A digest of what every rank holds and does, and of which of them this is.
-///
-/// \par Collective every rank of the group, in the same order
-inline std::uint64_t digest_of_all(mpi_group const& ranks, std::uint64_t call,
-                                   two_sides const& sides) {
-    hasher mine;
-    agree_on(ranks, [&] {
-        add_side(mine, sides.source);
-        add_side(mine, sides.target);
-    });
-    hasher all;
-    all.add(planner_version);
-    all.add(call);
-    all.add(static_cast<std::uint64_t>(ranks.rank()));
-    for (std::uint64_t const digest : gather_values(ranks, mine.value()))
-        all.add(digest);
-    return all.value();
-}
-
-/// True where `mine` is, on every rank.
+/// True if `mine` is true on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
 inline bool everywhere(mpi_group const& ranks, bool mine) {
@@ -269,31 +358,54 @@ inline bool everywhere(mpi_group const& ranks, bool mine) {
     return std::count(all.begin(), all.end(), 1) == ranks.size();
 }
 
-RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, two_sides& sides,
-                                     std::optional<mapping> program, options const& how) {
-    if (!how.cache)
-        return {plan_anew(ranks, sides, std::move(program), how), false};
-    hasher call;
-    call.add(alike_in_call(how).digest());
-    call.add(program ? digest_of_all(digest_of(*program), program->left_over()) : 0);
-    std::uint64_t const digest = digest_of_all(ranks, call.value(), sides);
-    plan_cache::pointer kept = how.cache->find(digest);
-    if (everywhere(ranks, kept != nullptr))
-        return {std::move(kept), true};
-    return {how.cache->add(digest, plan_anew(ranks, sides, std::move(program), how)), false};
+/// A digest of what all ranks hold and do: equal on every rank.
+inline std::uint64_t digest_of_group(std::vector<call_notice> const& notices,
+                                     std::optional<mapping> const& program, options const& how) {
+    hasher all;
+    all.add(planner_version);
+    all.add(alike_in_call(how).digest());
+    all.add(program ? digest_of_all(digest_of(*program), program->left_over()) : 0);
+    for (call_notice const& notice : notices)
+        all.add(notice.digest);
+    return all.value();
 }
 
-RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, two_sides sides,
+RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
+                                     std::optional<mapping> program, options const& how) {
+    if (!how.cache) {
+        auto [planned, problem] = make_new_plan(ranks, std::move(facts), std::move(program), how);
+        return {std::move(planned), false, std::move(problem)};
+    }
+    auto const me = static_cast<holder_t>(ranks.rank());
+    std::uint64_t const group_digest = digest_of_group(facts.notices, program, how);
+    std::uint64_t const digest = digest_of_all(group_digest, me);
+    plan_cache::pointer kept = how.cache->find(digest);
+    auto const latest = &call_notice::latest_plan;
+    bool const all_used_it = std::ranges::all_of(
+        facts.notices, [&](std::uint64_t plan) { return plan == group_digest; }, latest);
+    bool const some_have_none = std::ranges::count(facts.notices, 0, latest) > 0;
+    if (all_used_it || (!some_have_none && everywhere(ranks, kept != nullptr)))
+        return {std::move(kept), true, {}};
+    std::uint64_t const own_digest = own_digest_of(how, facts.notices[me].digest, ranks.rank());
+    auto [planned, problem] = make_new_plan(ranks, std::move(facts), std::move(program), how);
+    planned->own_digest = own_digest;
+    planned->group_digest = group_digest;
+    if (!problem)
+        how.cache->add(digest, planned);
+    return {std::move(planned), false, std::move(problem)};
+}
+
+RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts facts,
                                            std::optional<mapping> program, options const& how) {
-    learn(ranks, sides);
-    gather_unknown(ranks, sides.source);
-    gather_unknown(ranks, sides.target);
-    auto const nodes = with_nodes(ranks, how.processes_per_node);
     planned_rounds planned;
     agree_on(ranks, [&] {
         auto all = std::make_shared<planned_job>();
-        all->source = std::move(*sides.source.layout);
-        all->target = std::move(*sides.target.layout);
+        auto& [source, target] = facts.sides;
+        all->source = source.layout ? std::move(*source.layout) : layout_told(facts, true);
+        all->target = target.layout ? std::move(*target.layout) : layout_told(facts, false);
+        plan_options const nodes{.processes_per_node = how.processes_per_node > 0
+                                                           ? how.processes_per_node
+                                                           : equal_ranks_per_node(facts.nodes)};
         planned = plan_in_rounds(
             std::move(all), std::move(program), how,
             {static_cast<holder_t>(ranks.rank()), static_cast<holder_t>(ranks.size()), nodes});

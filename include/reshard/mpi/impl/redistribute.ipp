@@ -9,12 +9,14 @@
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
 #include <reshard/mpi/bind_job.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace reshard {
 
@@ -23,9 +25,8 @@ namespace detail {
 /// A job in rounds, which knows both layouts whole.
 ///
 /// \par Collective every rank of the group, in the same order
-inline job prepare_rounds(mpi_group const& ranks, source_tensors have, two_sides sides,
-                          std::optional<mapping> program, options const& how) {
-    planned_rounds planned = plan_rounds_of(ranks, std::move(sides), std::move(program), how);
+inline job prepare_rounds(mpi_group const& ranks, source_tensors have, planned_rounds planned,
+                          options const& how) {
     auto const bind = [ranks](std::shared_ptr<planned_job const> round,
                               const_state_dict const& some, state_dict const& filled) {
         return bind_messages(ranks, std::move(round), some, filled);
@@ -34,26 +35,58 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, two_sides
                                                        std::move(have.tensors), how, bind));
 }
 
-/// Prepares a job; where it is to run at once, tensors that the program calls copies are compared.
+/// What this rank gives and wants, in the first message to all others.
+struct entered_call {
+    two_sides own;
+    call_opening opening;
+};
+
+/// The opening of any redistribution, without an attachment. Does not communicate.
+inline call_opening opening_of(mpi_group const& world, source_tensors const& have,
+                               target_tensors const& want, options const& how) {
+    call_opening opening;
+    opening.operation = "redistribute";
+    opening.alike = alike_in_call(how, have, want);
+    opening.problem = check_call(world, have, want, how);
+    keep_first(opening.problem,
+               attempt([&] { opening.alike.add("RESHARD_RANKS_PER_NODE", ranks_per_node(0)); }));
+    return opening;
+}
+
+/// Reads what this rank gives and wants. Does not communicate.
+inline entered_call enter_call(mpi_group const& world, source_tensors const& have,
+                               target_tensors const& want, options const& how, bool runs_at_once) {
+    entered_call call{{}, opening_of(world, have, want, how)};
+    if (!call.opening.problem)
+        call.opening.problem = attempt([&] {
+            if (runs_at_once)
+                check_twins(have.tensors);
+            call.own = sides_of(have, want);
+            call.opening.attachment = content_bytes(notice_of(world, call.own, how));
+        });
+    return call;
+}
+
+/// Prepares a job; if it is to run at once, tensors that the program calls copies are compared.
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_call(mpi_group const& caller, source_tensors have, target_tensors want,
                         options const& how, bool runs_at_once) {
     mpi_group const world = caller.with_deadline(how.deadline);
-    local_error problem = check_call(world, have, want, how);
-    if (!problem && runs_at_once)
-        problem = attempt([&] { check_twins(have.tensors); });
-    agree_to_run(world, "redistribute", alike_in_call(how, have, want), problem);
-    mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
-    two_sides sides;
-    agree_on(ranks, [&] { sides = sides_of(have, want); });
-    auto program = mapping_of_call(ranks, how.program, sides);
+    entered_call call = enter_call(world, have, want, how, runs_at_once);
+    auto const notices = open_call(world, call.opening);
+    mpi_group const ranks = world.with_own_messages(); // apart from the caller's messages
+    call_facts facts = facts_of_call(ranks, std::move(call.own), notices);
+    auto program = mapping_of_call(ranks, how.program, facts);
     if (runs_at_once && program)
         check_copies(ranks, have.tensors, *program);
     if (how.allocate)
-        return prepare_rounds(ranks, std::move(have), std::move(sides), std::move(program), how);
-    known_plan const plan = plan_of_call(ranks, sides, std::move(program), how);
-    auto state = bind_job(ranks, plan, have, want, how);
+        return prepare_rounds(ranks, std::move(have),
+                              plan_rounds_of(ranks, std::move(facts), std::move(program), how),
+                              how);
+    std::vector<int> const nodes = facts.nodes;
+    known_plan const plan = plan_of_call(ranks, std::move(facts), std::move(program), how);
+    auto state = bind_job({ranks, nodes}, plan, have, want, how);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
@@ -61,18 +94,19 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
 RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, source_tensors have,
                               target_tensors want) {
     options const how;
+    call_opening opening = opening_of(world, have, want, how);
     made_plan made;
-    local_error problem = check_call(world, have, want, how);
-    keep_first(problem, attempt([&] {
+    keep_first(opening.problem, attempt([&] {
                    made = plan.make(
                        have, want,
                        {static_cast<holder_t>(world.rank()), static_cast<holder_t>(world.size())});
                }));
-    compared_values alike = alike_in_call(how, have, want);
-    alike.add_digest("typed plan", made.digest);
-    agree_to_run(world, "redistribute with a typed plan", alike, problem);
-    mpi_group const ranks = mpi_group::duplicate_of(world); // apart from the caller's messages
-    auto state = bind_job(ranks, {std::move(made.planned), false}, have, want, how);
+    opening.operation += " with a typed plan";
+    opening.alike.add_digest("typed plan", made.digest);
+    opening.attachment = machine_name();
+    auto const machines = open_call(world, opening);
+    auto state = bind_job({world.with_own_messages(), nodes_of(machines)},
+                          {std::move(made.planned), false, {}}, have, want, how);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }

@@ -56,7 +56,7 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
         if (count < 0)
             fail_io(path_, "cannot be read from byte " + std::to_string(position) + " on");
         if (count == 0) {
-            // Others may have read what was before: this read may begin behind the end.
+            // Others may have read the rest: this read may begin after the end.
             std::uint64_t const end = std::min(facts().bytes, position);
             fail(errc::corrupt_file, path_.string(), ": ends at byte ", end, ", ",
                  position + target.size() - end,
@@ -70,7 +70,7 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
 RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path) {
     std::error_code unknown; // opening it says more
     auto const found = std::filesystem::status(path, unknown).type();
-    if (found == std::filesystem::file_type::not_found) // also where what is above it is a file
+    if (found == std::filesystem::file_type::not_found) // also if a parent is a file
         return std::nullopt;
     if (found != std::filesystem::file_type::regular && found != std::filesystem::file_type::none)
         fail(errc::corrupt_file, path.string(), ": this is not a file");

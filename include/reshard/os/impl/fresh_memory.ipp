@@ -41,7 +41,7 @@ class large_page_supply {
 public:
     explicit large_page_supply(page_calls const& calls) : calls_(calls) {}
 
-    /// True where they are enough for the next piece, and where the system does not say.
+    /// True if they are enough for the next piece, or if the system does not say.
     bool is_enough() {
         constexpr unsigned pieces_a_look = 16;
         if (asked_++ % pieces_a_look == 0)

@@ -44,12 +44,12 @@ RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += page) {
         std::atomic_ref<std::byte> const first(memory[at]);
         std::byte found = first.load(std::memory_order_relaxed);
-        // Where another thread has written meanwhile, the page is there.
+        // If another thread has written meanwhile, the page exists.
         first.compare_exchange_strong(found, found, std::memory_order_relaxed);
     }
 }
 
-/// The large pages in the free blocks of one line, which stand by size behind a zone's name.
+/// The large pages in the free blocks of one line, which follow a zone's name, by size.
 inline std::int64_t large_pages_in(std::istringstream& line, std::size_t order) {
     std::int64_t pages = 0, count = 0;
     for (std::size_t size = 0; line >> count; ++size)

@@ -19,13 +19,13 @@
 
 namespace reshard::detail {
 
-/// What the system tells of a process.
+/// The system's facts about a process.
 struct process_facts {
     char state = 'X'; ///< Z, X: it has ended
     std::uint64_t started = 0;
 };
 
-/// The facts that stand behind the name of a process, which may have spaces and parentheses.
+/// The facts after the name of a process, which may have spaces and parentheses.
 ///
 /// \par Source proc(5): the state is field 3, and the start field 22
 inline process_facts facts_in(std::string const& text) {
@@ -42,13 +42,13 @@ inline process_facts facts_in(std::string const& text) {
     return facts;
 }
 
-/// The facts of a process; of one that is not there, that it has ended.
+/// The facts of a process; a missing one has ended.
 inline process_facts facts_of(std::uint64_t number) {
     std::ifstream file("/proc/" + std::to_string(number) + "/stat");
     return facts_in({std::istreambuf_iterator<char>(file), {}});
 }
 
-/// The space of numbers in which this process has its own; 0 where the system does not tell.
+/// The space of numbers in which this process has its own; 0 if the system does not say.
 inline std::uint64_t space_of_numbers() {
     struct stat found {};
     return ::stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;

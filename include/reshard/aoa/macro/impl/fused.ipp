@@ -59,7 +59,7 @@ public:
         }
     }
 
-    /// The number of that word, or nothing.
+    /// The number of that word, or std::nullopt.
     std::optional<index_t> number(std::string_view word) const {
         attribute const* const found = find_attribute(context_.code, one_, word);
         if (!found)
@@ -95,15 +95,15 @@ public:
         }
     }
 
-    /// The axis along which the macro cuts and joins: 1 where the statement names none.
+    /// The axis along which the macro cuts and joins: 1 if the statement names none.
     index_t axis() const { return number("axis").value_or(1); }
 
-    /// Throws what is wrong with the statement; `why` goes on after the macro's word.
+    /// Throws an error about the statement; `why` follows the macro's word.
     [[noreturn]] void refuse(std::string const& why, text_span where) const {
         fail_in(one_, {errc::bad_macro, words(word_, ' ', why, "; the form is  ", form_), where});
     }
 
-    /// Refuses a number of names that no form of the macro has, and a result that stands twice.
+    /// Refuses a number of names that no form of the macro has, and a result that occurs twice.
     void check_form(bool is_known) const {
         if (!is_known)
             refuse(words("has ", one_.left, " names on the left and ", one_.right, " on the right"),
@@ -171,8 +171,8 @@ public:
         expanded.push_back(context_.make(from, to, like_));
     }
 
-    /// Appends the statement that makes a fused tensor of so many blocks, one for each rank, or
-    /// takes it apart: backwards it makes it.
+    /// Appends the statement that makes a fused tensor with one block for each rank, or takes it
+    /// apart; the latter makes it when the program runs backwards.
     void append_fused(std::vector<statement>& expanded, std::span<name const> from,
                       std::span<name const> to, index_t blocks) {
         origin made = context_.code.origin(like_.origin);
@@ -198,8 +198,8 @@ private:
     using question = std::optional<index_t> (part_counter::*)(statement const&, std::uint32_t,
                                                               index_t) const;
 
-    /// The answer for name number `i`; 1 where it is not known, with a warning where its tensors
-    /// are.
+    /// The answer for name number `i`; 1 if it is not known, with a warning if its tensors are
+    /// known.
     index_t parts(bool left, std::uint32_t i, question ask) const {
         catalog const* const keys = left ? context_.left : context_.right;
         if (!keys)
@@ -244,7 +244,7 @@ RESHARD_DECL bool is_fused(macro_context const& context, statement const& one,
     return one.attributes != 0 && find_attribute(context.code, one, word) != nullptr;
 }
 
-/// How many heads there are: of the queries, and of the keys (and as many of the values).
+/// The numbers of heads: of the queries, and of the keys (the same as of the values).
 struct head_counts {
     index_t query;
     index_t key;
@@ -287,8 +287,8 @@ inline void check_parts(fused_statement const& fused, head_counts count, index_t
                      {});
 }
 
-/// The statements of one macro; it has three names on the left where it `fuses`, three on the right
-/// where it `parts_it`.
+/// The statements of one macro; it has three names on the left if it `fuses`, three on the right if
+/// it `parts_it`.
 inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses, bool parts_it,
                            std::vector<statement>& expanded) {
     index_t const source = fuses ? 1 : fused.left_parts();
@@ -299,7 +299,7 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
                                         fused.pieces("fused_qkv_old_tmp.K_", count.key),
                                         fused.pieces("fused_qkv_old_tmp.V_", count.key)};
     name from = fused.left(0);
-    bool const cuts_each = fuses && fused.runs_backwards(); // so that heads tell the extents
+    bool const cuts_each = fuses && fused.runs_backwards(); // so that heads give the extents
     for (std::size_t i = 0; cuts_each && i < 3; ++i) {
         name const projection = fused.left(i);
         fused.append(expanded, {&projection, 1}, heads[i]);

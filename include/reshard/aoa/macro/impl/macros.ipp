@@ -21,7 +21,7 @@
 
 namespace reshard::aoa::detail {
 
-/// A name of the segments that are left: a text where they are all text.
+/// A name of the remaining segments: a text if they are all text.
 inline name make_name(program& code, std::vector<segment> segments, name const& like) {
     bool const text = segments.size() == 1 && segments[0].kind == segment::kind_type::text;
     name made = text ? code.make_text(segments[0].text, like.where)
@@ -30,15 +30,15 @@ inline name make_name(program& code, std::vector<segment> segments, name const& 
     return made;
 }
 
-/// Puts a text behind the last segment of a name.
+/// Appends a text to the last segment of a name.
 inline void append_text(std::vector<segment>& segments, std::string_view text) {
     if (segments.empty() || segments.back().kind != segment::kind_type::text)
         segments.push_back({});
     segments.back().text += text;
 }
 
-/// A statement in which names that `append(i, names)` appends stand for each name, number `i`, with
-/// a segment of a kind.
+/// A statement in which the names that `append(i, names)` appends replace each name, number `i`,
+/// with a segment of a kind.
 inline statement with_names(macro_context& context, statement const& one, segment::kind_type kind,
                             std::string_view macro, auto&& append) {
     std::vector<name> names;
@@ -55,7 +55,7 @@ inline statement with_names(macro_context& context, statement const& one, segmen
     return context.make(all.first(left), all.subspan(left), context.derive(one, macro));
 }
 
-/// Appends the names that stand for name number `i` of a statement, which has a range.
+/// Appends the names that replace name number `i` of a statement, which has a range.
 ///
 /// \throws failed_statement with errc::bad_macro for a range without numbers
 inline void append_array(macro_context& context, statement const& one, std::uint32_t i,
@@ -89,7 +89,7 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& one,
     expanded.push_back(with_names(context, one, segment::kind_type::array, "[a:b]", append));
 }
 
-/// What is wrong with a name with a star, before any key is looked at.
+/// Refuses a bad name with a star, before any key is examined.
 inline void check_star(macro_context const& context, statement const& one, std::size_t which) {
     name const& starred = context.code.names(one)[which];
     auto const& segments = context.code.pattern(starred);
@@ -108,13 +108,13 @@ inline void check_star(macro_context const& context, statement const& one, std::
                      unknown_keys_text(context)));
 }
 
-/// The names with a star of one side of all statements, and the keys that they stand for.
+/// The names with a star of one side of all statements, and the keys that they match.
 struct star_side {
     pattern_index index;
-    std::unordered_map<std::uint32_t, std::size_t> patterns; ///< by the place of the name
+    std::unordered_map<std::uint32_t, std::size_t> patterns; ///< by the index of the name
 };
 
-/// Adds the names with a star of one statement to the side that they stand on.
+/// Adds the names with a star of one statement to their side.
 inline void collect_stars(macro_context const& context, statement const& one,
                           star_side (&sides)[2]) {
     auto const is_starred = [&](std::uint32_t i) {
@@ -151,7 +151,7 @@ inline void collect_stars(macro_context const& context, statement const& one,
                   starred.where});
 }
 
-/// The names that stand for name number `i`, which has a star, of a statement.
+/// The names that replace name number `i` of a statement, which has a star.
 inline void append_matches(macro_context& context, statement const& one, std::uint32_t i,
                            star_side& side, std::vector<name>& names) {
     name const starred = context.code.names(one)[i];
@@ -163,7 +163,7 @@ inline void append_matches(macro_context& context, statement const& one, std::ui
         names.push_back(context.code.make_text(found.key, starred.where));
 }
 
-/// A statement with the keys that its stars stand for.
+/// A statement with the keys that its stars match.
 inline statement expand_stars(macro_context& context, statement const& one, star_side (&sides)[2]) {
     auto const append = [&](std::uint32_t i, std::vector<name>& names) {
         append_matches(context, one, i, sides[i >= one.left], names);
@@ -171,7 +171,7 @@ inline statement expand_stars(macro_context& context, statement const& one, star
     return with_names(context, one, segment::kind_type::star, "*", append);
 }
 
-/// Appends a removal or an addition for each key that the star of one stands for.
+/// Appends a removal or an addition for each key that the star of one matches.
 inline void append_bare(macro_context& context, statement const& one, star_side (&sides)[2],
                         std::vector<statement>& expanded) {
     statement const all = expand_stars(context, one, sides);
@@ -259,7 +259,7 @@ public:
                                     std::min(characters, context_.characters.left()));
     }
 
-    /// Appends a statement, after those that transpose what it reads.
+    /// Appends a statement, after statements that transpose its operands.
     void expand(statement const& one, std::vector<statement>& expanded) {
         check_transposed(context_, one);
         auto const written = context_.code.names(one);
@@ -281,7 +281,8 @@ private:
         std::uint32_t statement = 0; ///< that has it; none is number 0
     };
 
-    /// What stands for `x^T`: the first time in a statement, after `x -> temporary, permute="[]"`.
+    /// The replacement of `x^T`: the first time in a statement, after `x -> temporary,
+    /// permute="[]"`.
     name temporary_for(name const& transposed, statement const& like,
                        std::vector<statement>& expanded) {
         temporary& made = temporaries_[transposed.id];
@@ -300,7 +301,7 @@ private:
     macro_context& context_;
     std::uint32_t reversed_; ///< the attributes of a statement that transposes
     std::uint32_t statement_ = 0;
-    std::vector<temporary> temporaries_; ///< by the text of what they transpose
+    std::vector<temporary> temporaries_; ///< by the text of their operands
     std::vector<name> names_;            ///< of the statement that is expanded
 };
 

@@ -22,7 +22,7 @@ RESHARD_DECL std::string quoted_name(std::string_view text) {
     return quote + std::string(text) + quote;
 }
 
-/// Whether the text `behind` a placeholder would be read as what is added to it.
+/// Whether the text `behind` a placeholder would be read as a shift.
 constexpr bool is_shift(std::string_view behind) {
     std::size_t const sign = behind.find_first_not_of(" \t");
     if (sign == std::string_view::npos || (behind[sign] != '+' && behind[sign] != '-'))
@@ -44,8 +44,8 @@ constexpr bool goes_on(std::string_view placeholder, std::string_view behind) {
     return is_digit(behind[0]) || is_capital(behind[0]) || is_word;
 }
 
-/// What is added to a placeholder; `+0` where `behind`, the text that follows, would go on with its
-/// name, and all nine digits where it would go on with the number.
+/// The shift of a placeholder; `+0` if the following text `behind` would continue its name, and all
+/// nine digits if it would continue the number.
 inline std::string shift_text(segment const& placeholder, std::string_view behind) {
     index_t const shift = placeholder.first;
     if (shift == 0 && !goes_on(placeholder.text, behind))

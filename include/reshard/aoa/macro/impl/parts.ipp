@@ -13,8 +13,8 @@
 
 namespace reshard::aoa::detail {
 
-/// The keys of its side that name `i` of a statement is made of, or becomes; those that can be
-/// told.
+/// The keys of its side that name `i` of a statement is made of, or becomes, as far as they are
+/// known.
 inline std::vector<reached_key> keys_of(macro_context& context, statement const& one,
                                         std::uint32_t i, index_t axis) {
     bool const is_left = i < one.left;
@@ -26,7 +26,7 @@ inline std::vector<reached_key> keys_of(macro_context& context, statement const&
                                context.options.state_suffixes, context.steps);
     try {
         is_left ? counter.before(one, i, axis) : counter.after(one, i, axis);
-    } catch (statement_error const&) { // said where the number of parts matters
+    } catch (statement_error const&) { // reported if the number of parts matters
     } catch (no_value const&) {
     }
     return counter.reached();
@@ -77,8 +77,8 @@ RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one
              uncut_text(context.code, one, word, named, *other), one.where, one.origin});
 }
 
-/// Where equal parts, one a rank, first begin inside one of so many groups; nothing where each
-/// begins with a group.
+/// The first position at which equal parts, one a rank, begin inside one of the groups;
+/// std::nullopt if each begins with a group.
 inline std::optional<index_t> cut_inside(reached_key const& at, index_t groups) {
     catalog_entry const& entry = *at.entry;
     index_t const extent = entry.shape[at.axis];

@@ -24,13 +24,13 @@ namespace reshard::aoa::detail {
 /// The one placeholder that counts down by itself: right of the arrow it is one less.
 inline constexpr std::string_view offset_placeholder = "LAYER_ID_OFFSET";
 
-/// What a placeholder adds to the number: what is written, and one less on the right for the
+/// The amount that a placeholder adds to the number: as written, and one less on the right for the
 /// offset.
 inline index_t shift_of(segment const& placeholder, bool on_right) {
     return placeholder.first - (on_right && placeholder.text == offset_placeholder ? 1 : 0);
 }
 
-/// Puts the digits of a number behind a text.
+/// Appends the digits of a number to a text.
 inline void append_number(std::string& text, index_t number) {
     char digits[20];
     auto const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
@@ -40,9 +40,9 @@ inline void append_number(std::string& text, index_t number) {
 /// A statement with placeholders: the name that decides which numbers there are.
 struct placeholder_use {
     std::vector<std::string_view> names; ///< captures, in this order
-    std::vector<index_t> shifts;         ///< what the deciding name adds to each
+    std::vector<index_t> shifts;         ///< the amount that the deciding name adds to each
     std::size_t deciding = 0;            ///< which name of the statement that is
-    bool is_right = false;               ///< it stands right of the arrow
+    bool is_right = false;               ///< it is right of the arrow
     std::size_t pattern = 0;             ///< that it is
 };
 
@@ -51,11 +51,11 @@ inline std::size_t position(std::vector<std::string_view> const& names, std::str
     return static_cast<std::size_t>(std::ranges::lower_bound(names, name) - names.begin());
 }
 
-/// The names that decide, by the side of the arrow that they stand on: that of the source, or else
-/// that of the target, where `_ -> l.$LAYER_ID.b` adds to each layer that it has.
+/// The names that decide, by their side of the arrow: the source's, or else the target's, if `_ ->
+/// l.$LAYER_ID.b` adds to each layer that it has.
 using placeholder_sides = std::array<pattern_index, 2>;
 
-/// Makes the names of the statements that one with placeholders stands for.
+/// Makes the names of the statements that one with placeholders expands to.
 class instance_names {
 public:
     instance_names(macro_context& context, statement const& one, placeholder_use const& use)
@@ -73,8 +73,8 @@ public:
     /// that these leave open.
     bool has_others() const { return has_others_; }
 
-    /// Name number `which` for a match; the name that decides is what has been found, which may
-    /// have zeros before its numbers.
+    /// Name number `which` for a match; the name that decides is the found key, which may have
+    /// zeros before its numbers.
     name make(std::size_t which, key_match const& found) {
         name const open = context_.code.names(one_)[which];
         if (open.kind == name::kind_type::nothing)
@@ -161,7 +161,7 @@ inline std::vector<std::string_view> placeholders(std::vector<segment> const& se
     return names;
 }
 
-/// Refuses a placeholder that stands in one name of a statement and not in another.
+/// Refuses a placeholder that is in one name of a statement and not in another.
 inline void check_has_all(program const& code, name const& has, name const& lacks) {
     std::vector<std::string_view> there, here;
     if (has.kind == name::kind_type::pattern)

@@ -158,7 +158,7 @@ private:
         result_.writers = static_cast<holder_t>(ranks.size());
     }
 
-    /// The place among what `state_dict_metadata` lists, or the one behind the last.
+    /// The index in the list of `state_dict_metadata`, or the one after the last.
     std::uint32_t number_of(std::string_view key) {
         return keys_.find_or_append(
             key, [&](std::uint32_t i) { return names_[i]; },
@@ -218,7 +218,7 @@ private:
         }
     }
 
-    /// What one name of `state_dict_metadata` stands for.
+    /// The meaning of one name of `state_dict_metadata`.
     struct entry {
         bool is_object = false;
         std::uint32_t number = 0; ///< among objects, or among tensors
@@ -315,7 +315,7 @@ private:
                 refuse("object '", object.key, "' is in no file of storage_data");
     }
 
-    /// Gives each shard its place in a file that has nothing but shards.
+    /// Gives each shard its position in a file that has only shards.
     std::map<std::filesystem::path, shown_file> shown_files() {
         std::map<std::filesystem::path, shown_file> files;
         for (std::size_t number = 0; number < items_.size(); ++number) {
@@ -342,7 +342,7 @@ private:
         return files;
     }
 
-    /// An item that has as many bytes as its elements is in a safetensors file with others.
+    /// An item with exactly the bytes of its elements is in a safetensors file with others.
     void show(dcp_item const& item, shown_file& shown, dcp_file& real) {
         checkpoint_tensor& tensor = result_.tensors[item.tensor];
         checkpoint_shard& shard = tensor.shards[item.chunk];

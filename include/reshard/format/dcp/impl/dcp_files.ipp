@@ -28,7 +28,7 @@ public:
 
     /// \param  what is said to be in the file, here and below
     /// \throws error with errc::corrupt_file for a name of no file in the directory,
-    ///         errc::missing_file for a file that is not there
+    ///         errc::missing_file for a file that does not exist
     std::size_t number_of(std::string_view name, std::string const& what) {
         auto const known = numbers_.find(name);
         if (known != numbers_.end())
@@ -45,7 +45,7 @@ public:
         return numbers_.emplace(name, found_.size() - 1).first->second;
     }
 
-    /// \throws error with errc::corrupt_file for bytes behind the end of the file
+    /// \throws error with errc::corrupt_file for bytes beyond the end of the file
     void check_inside(std::size_t file, byte_run bytes, std::string const& what) const {
         if (bytes.end > found_[file].bytes)
             fail(errc::corrupt_file, found_[file].path.string(), ": ", what, " ends at byte ",
@@ -67,10 +67,10 @@ private:
 };
 
 /// Flattened tensors of Megatron-Core before 0.14 have one axis more, for the elements of a block;
-/// others count blocks. Makes one what it is, a tensor of that shape in flat shards.
+/// others count blocks. Turns such a tensor into one of that shape in flat shards.
 ///
 /// \param  what names the file and the tensor
-/// \throws error with errc::corrupt_file if the blocks are not those of the shape
+/// \throws error with errc::corrupt_file if the blocks do not fit the shape
 inline void make_flat(checkpoint_tensor& tensor, index_vector const& shape,
                       std::string const& what) {
     index_vector const blocks = std::exchange(tensor.shape, packed_vector(shape));

@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// Where a shard is said to be.
+/// The recorded position of a shard.
 struct dcp_item {
     std::uint32_t tensor = 0;
     std::uint32_t chunk = 0;

@@ -25,7 +25,7 @@ namespace reshard::detail {
 
 inline constexpr std::string_view dcp_module = "torch.distributed.checkpoint.metadata";
 
-/// What a checkpoint of torch.distributed.checkpoint has beside elements.
+/// The texts of a checkpoint of torch.distributed.checkpoint, beside elements.
 class dcp_texts : public file_texts {
 public:
     /// Lays out the files, which hold what ranks write.
@@ -86,7 +86,7 @@ private:
         return (position + step - 1) / step * step;
     }
 
-    /// Adds a shard behind byte `end` of the last file, and returns where it ends.
+    /// Adds a shard after byte `end` of the last file, and returns its end.
     static std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
                                std::vector<item>& items) {
         check_box(shard, "torch_dcp");
@@ -197,7 +197,7 @@ private:
             put_place(out, 0, places_[i]);
         }
         std::vector<std::size_t> next(items_.size(), 0);
-        // Items of a file are in the order of its shards, and tensors in that of all files.
+        // Items of a file are in the order of its shards, and tensors in the order of all files.
         for (checkpoint_tensor const& tensor : metadata_.tensors)
             for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
                 checkpoint_shard const& shard = tensor.shards[i];

@@ -55,7 +55,7 @@ inline constexpr gguf_type gguf_types[] = {
     {40, "NVFP4", {}, 64, 36},     {41, "Q1_0", {}, 128, 18},
 };
 
-/// Reads the header of a file, one part after the other, and adds what it has.
+/// Reads the header of a file, one part after the other, and adds its contents.
 class gguf_reader {
 public:
     gguf_reader(file_store::file const& file, std::string name, whole_tensors& all)
@@ -88,7 +88,7 @@ public:
     std::uint64_t version() const { return version_; }
 
 private:
-    /// A tensor before it is known where the data begin.
+    /// A tensor before the position of the data is known.
     struct entry {
         std::string name;
         gguf_type type;
@@ -252,9 +252,9 @@ private:
                 all_.add_unread(one.name, one.shape, why_unread(one));
     }
 
-    /// Refuses tensors that exceed the file, or that do not follow one another: if a count in the
-    /// header is wrong, others are at these places. Where a tensor of an unknown type ends is not
-    /// known.
+    /// Refuses tensors that exceed the file, or that do not follow each other: if a count in the
+    /// header is wrong, other tensors are at these positions. The end of a tensor of an unknown
+    /// type is not known.
     void check_places(std::uint64_t data) const {
         std::vector<entry const*> sorted;
         for (entry const& one : entries_)

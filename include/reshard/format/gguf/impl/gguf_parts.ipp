@@ -79,8 +79,8 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
 /// The files of the model that has this one: its parts, in order, if its name says that it is
 /// one of several, `m-00001-of-00003.gguf`.
 ///
-/// \throws error with errc::missing_file for one that is not there, by its name; errc::corrupt_file
-///         for a name whose number is none of the parts'
+/// \throws error with errc::missing_file for one that does not exist, by its name;
+///         errc::corrupt_file for a name whose number is none of the parts'
 /// \par Source the names of llama.cpp, which opens all parts when it is given one
 inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
                                                      std::filesystem::path const& path) {

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// The version, where it is written as `open_dcp` reads it.
+/// The version, if it is a form that `open_dcp` reads.
 inline std::string checked_version(file_store const& files, std::filesystem::path const& metadata) {
     std::string const name = metadata.string();
     auto const document = parse_json(read_text_file(files, metadata), name, errc::corrupt_file);
@@ -74,7 +74,7 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
     };
 }
 
-/// Of a file of torch.save, with all that it has as one more object, where one of it is read.
+/// A file of torch.save, with its whole content as one more object, if one of its objects is read.
 inline opened_checkpoint with_whole(opened_checkpoint opened,
                                     std::shared_ptr<file_store const> files,
                                     std::filesystem::path const& path) {
@@ -89,7 +89,7 @@ inline opened_checkpoint with_whole(opened_checkpoint opened,
     return opened;
 }
 
-/// Newer versions keep what all ranks share with the other objects.
+/// Newer versions keep the common state of all ranks with the other objects.
 inline bool has_common_state(checkpoint_metadata const& found) {
     return std::ranges::any_of(found.objects, [](checkpoint_object const& one) {
         return one.key.starts_with("common_state");
@@ -146,7 +146,7 @@ private:
     std::string common_; ///< the file of what ranks have in common
 };
 
-/// What ranks have in common as a file: nothing, where the objects do not tell.
+/// The common state of ranks as a file: empty if the objects do not have it.
 inline std::string common_file(std::vector<saved_object> const& objects) {
     for (saved_object const& one : objects)
         if (one.is_whole)

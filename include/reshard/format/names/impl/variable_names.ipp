@@ -30,7 +30,7 @@ namespace reshard::detail {
 
 inline constexpr std::string_view slice_prefix = "slice@";
 
-/// The parameter whose master weight a key is; nothing where it is none.
+/// The parameter whose master weight a key is; empty if it is none.
 inline std::optional<std::string> parameter_of_master(std::string_view key) {
     std::string name(key);
     if (take_master_segment(name))
@@ -170,8 +170,7 @@ program_by_names(std::vector<std::string> const& tables,
 
 namespace reshard::detail {
 
-/// What stands before an underscore and a number at the end of a name; nothing where there are
-/// none.
+/// The part of a name before an underscore and a number at its end; std::nullopt without these.
 inline std::optional<std::string_view> without_number(std::string_view name) {
     auto const last = name.find_last_not_of("0123456789");
     if (last == std::string_view::npos || last + 1 == name.size() || name[last] != '_')
@@ -192,7 +191,7 @@ inline std::string accumulator_ending(model::state_kind const& kind) {
     return "_" + std::string(without_number(word).value_or(word));
 }
 
-/// Takes the accumulator off the end of a name: the suffix of its key, or nothing.
+/// Takes the accumulator off the end of a name: the suffix of its key, or empty.
 inline std::string take_accumulator(std::string_view& name,
                                     std::vector<model::state_kind> const& kinds) {
     auto const numberless = without_number(name);
@@ -215,7 +214,7 @@ RESHARD_DECL bool take_master_segment(std::string& name) {
     return is_segment;
 }
 
-/// Takes what says that a variable is a master weight off a name; tells whether there was any.
+/// Removes the marks of a master weight from a name; returns whether there were any.
 inline bool take_master(std::string& name) {
     auto const rest = without_ending(without_number(name).value_or(name), master_suffix);
     if (rest)

@@ -48,7 +48,7 @@ inline std::string_view untyped_advice(std::string_view descr) {
                : "";
 }
 
-/// Where the elements of an array are.
+/// The positions of an array's elements.
 ///
 /// \throws error with errc::unsupported for elements that we do not have: of another order of bytes
 ///         than ours, structures, dates; errc::corrupt_file for elements beyond the range

@@ -95,7 +95,7 @@ private:
         return found;
     }
 
-    /// With an order of bytes, which a header may leave out: then it is this machine's.
+    /// With a byte order, which a header may omit: then it is this machine's.
     std::string element_type() {
         std::string found = text();
         auto const is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };

@@ -32,7 +32,7 @@ inline std::string npy_descr(file_shard const& shard) {
          " it in the program, as in `", shard.key, " -> ", shard.key, ", dtype=\"float32\"`");
 }
 
-/// What stands before the elements: with blanks, a multiple of 64 bytes.
+/// The text before the elements: with blanks, a multiple of 64 bytes.
 ///
 /// \par Source numpy.lib.format, version 1.0
 inline std::string npy_header(file_shard const& shard) {
@@ -74,7 +74,7 @@ class npz_texts : public file_texts {
 public:
     explicit npz_texts(std::vector<file_shard> shards) : shards_(std::move(shards)) {}
 
-    /// \param take is called with each shard, and where its elements are
+    /// \param take is called with each shard, and the position of its elements
     zip_plan lay_out(std::vector<std::uint32_t> const& checksums, auto&& take) const {
         zip_plan archive;
         for (std::size_t i = 0; i < shards_.size(); ++i) {

@@ -47,7 +47,7 @@ inline constexpr std::string_view paddle_names[] = {
     "collections.OrderedDict",
 };
 
-/// What a file of a checkpoint is known to have, and where, once it is looked at.
+/// The contents of a file and their positions, once it has been examined.
 struct paddle_file {
     std::string name;
     std::uint64_t bytes = 0;
@@ -272,7 +272,7 @@ private:
         return known->second;
     }
 
-    /// Adds a shard behind those that its file has.
+    /// Adds a shard after the others of its file.
     void place(checkpoint_tensor& tensor, listed_box const& listed, std::size_t number,
                std::string const& what) {
         paddle_file& file = *by_file_[number];

@@ -136,7 +136,7 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
     opaque_search opaque(values);
     for (named_value const& named : named_values(values, *file, is_array)) {
-        // Names of Paddle's own, or slices of what is added below.
+        // Names of Paddle's own, or slices of tensors that are added below.
         if (named.key.starts_with("StructuredToParameterName@@") || cut.contain(named.key))
             continue;
         std::string const key = named.key.empty() ? path.stem().string() : named.key;

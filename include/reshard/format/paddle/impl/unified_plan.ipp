@@ -23,7 +23,7 @@
 
 namespace reshard::detail {
 
-/// Where a tensor of a program goes: the part, and its name there.
+/// The destination of a program's tensor: the part, and its name there.
 struct unified_place {
     unified_part part = unified_part::model;
     std::string name;

@@ -18,7 +18,7 @@ inline bool continues_character(char byte) {
     return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
-/// Takes a text byte by byte, and writes the numbers of its characters, but for the first ones.
+/// Takes a text byte by byte, and writes the numbers of its characters, except for the first ones.
 class character_numbers {
 public:
     character_numbers(std::uint64_t left_out, std::span<std::byte> target)
@@ -30,7 +30,7 @@ public:
     /// Between two characters.
     bool is_between() const { return lead_ == 0; }
 
-    /// False for what is no character of a number below 256.
+    /// False for a byte that is not part of a character below 256.
     bool take(char byte) {
         auto const bits = static_cast<unsigned char>(byte);
         if (continues_character(byte)) {
@@ -140,8 +140,7 @@ files_with_encoded_bytes::files_with_encoded_bytes(std::shared_ptr<file_store co
       path_(std::move(path)),
       real_bytes_(below_->open(path_)->facts().bytes) {}
 
-/// Texts that stay in the file are shown behind its end in the order in which they are there, and
-/// short ones behind those.
+/// Texts that stay in the file are shown after its end in their order, and short texts after these.
 RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, pickle_value text,
                                                          std::uint64_t bytes,
                                                          std::string const& what) {
@@ -165,7 +164,7 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
     return begin;
 }
 
-/// The last entry that begins at a position, or before; the end where there is none.
+/// The last entry that begins at a position, or before; the end if there is none.
 inline auto entry_at(auto const& entries, std::uint64_t position) {
     auto const next = entries.upper_bound(position);
     return next == entries.begin() ? entries.end() : std::prev(next);

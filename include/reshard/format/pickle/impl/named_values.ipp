@@ -68,7 +68,7 @@ private:
         add(end);
     }
 
-    /// Bytes and frozen sets of protocol 2, or what a class is called with.
+    /// Bytes and frozen sets of protocol 2, or the arguments of a class.
     void put_object(pickle_value value, std::size_t depth) {
         pickle_object const& object = values_.object(value, dict_);
         auto const arguments = values_.elements(object.arguments, dict_);
@@ -131,7 +131,7 @@ private:
     std::string text_;
 };
 
-/// What is in the dicts and lists of a file, tensors and other values, in their order.
+/// Visits the dicts and lists of a file, tensors and other values, in their order.
 class value_walk {
 public:
     value_walk(pickle const& values, file_store::file const& file, value_predicate const& is_tensor)
@@ -152,15 +152,15 @@ private:
 
     static constexpr std::size_t most_depth = 64; ///< more than any state has
 
-    /// What a file may have, beside what it has for each byte that was read: values that are in
-    /// many places are many values here, each with a name.
+    /// The limits of a file, in addition to an amount for each byte that was read: a value in many
+    /// positions counts several times, each with a name.
     static constexpr std::uint64_t base_values = 1 << 16, base_elements = 1 << 24,
                                    base_bytes_of_names = 1 << 20;
 
     /// A name has those around it in front.
     static constexpr std::uint64_t bytes_of_names_a_byte = 64;
 
-    /// What a value has that decides whether the list or the tuple around it is entered.
+    /// The properties of a value that decide whether the list or the tuple around it is entered.
     struct content {
         bool has_tensor = false;
         bool opens_list = false; ///< it is a tensor, a dict, or a list that is entered itself
@@ -202,7 +202,7 @@ private:
         return {found.has_tensor, true};
     }
 
-    /// What was found in a list or a tuple that is not entered is forgotten again.
+    /// The values of a list or a tuple that is not entered are discarded.
     content walk_elements(std::string const& key, pickle_value value) {
         content found;
         std::size_t const before = all_.size(), tuples_before = tuples_.size();
@@ -296,7 +296,7 @@ private:
     value_predicate const& is_tensor_;
     std::vector<named_value> all_;
     std::vector<std::string> tuples_;
-    std::vector<pickle_value> around_; ///< what was entered last, and what that is in
+    std::vector<pickle_value> around_; ///< the value entered last, and those around it
     std::uint64_t memory_ = 0;         ///< for `all_`
     std::uint64_t found_ = 0;          ///< values that were come by
     std::uint64_t elements_ = 0;       ///< of lists that are one value
@@ -314,7 +314,7 @@ RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
     return all;
 }
 
-/// A part of the value that is looked through; nothing behind the last.
+/// A part of the searched value; std::nullopt after the last.
 RESHARD_DECL std::optional<pickle_value> opaque_search::part(step const& of) const {
     using kind = pickle_value::kind;
     if (of.value.what == kind::object) {
@@ -339,7 +339,7 @@ RESHARD_DECL bool opaque_search::has_few_plain(pickle_value value) const {
 
 inline constexpr std::size_t endless_height = std::numeric_limits<std::size_t>::max();
 
-/// How many values are in one another; `endless_height` if one is within itself. Without recursion,
+/// How many values are in each other; `endless_height` if one is within itself. Without recursion,
 /// since they may be millions.
 RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
     std::vector<step> steps;

@@ -93,7 +93,7 @@ private:
         out_.append_all();
     }
 
-    /// What a class makes of a list or a tuple.
+    /// Writes an object that a class makes of a list or a tuple.
     void put_made_of(std::string_view module, std::string_view name, pickle_value value,
                      bool is_list, std::size_t depth) {
         auto const elements = values_.elements(value, what_);

@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// True where one of the names stands for `name`; see `pickle`.
+/// True if one of the names matches `name`; see `pickle`.
 inline bool is_allowed(std::span<std::string_view const> allowed, std::string_view name) {
     return std::any_of(allowed.begin(), allowed.end(), [&](std::string_view one) {
         if (!one.ends_with('*'))
@@ -70,7 +70,7 @@ private:
         switch (code) {
         case pickle_code::stop: result_.root_ = pop(); return false;
         case pickle_code::proto: check_protocol(input_.byte()); return true;
-        case pickle_code::frame: // a hint for who reads in steps
+        case pickle_code::frame: // a hint for readers that read in steps
             input_.number(8);
             return true;
         default: break;
@@ -315,7 +315,7 @@ private:
         push({kind::object, 0, result_.objects_.size() - 1});
     }
 
-    /// What is set to a dict, beside what it has, is of no use.
+    /// A state that is set to a dict has no effect.
     void set_state(pickle_value state) {
         pickle_value const target = top();
         if (target.what == kind::object)

@@ -17,8 +17,8 @@
 
 namespace reshard::detail {
 
-/// What the machine of a pickle works with: a stack of values with marks, values that are kept by
-/// their numbers, and containers that grow.
+/// The state of a pickle's machine: a stack of values with marks, values that are stored by number,
+/// and containers that grow.
 class pickle_stack {
 protected:
     using kind = pickle_value::kind;
@@ -41,8 +41,8 @@ protected:
                  " bytes of memory; it is not a checkpoint, or damaged");
     }
 
-    /// Takes addresses for what large pickles have a byte, so that nothing is copied when it grows;
-    /// memory comes with what is there.
+    /// Reserves addresses for the values of a large pickle, so that growth copies nothing; memory
+    /// is taken as it is used.
     void reserve(std::uint64_t bytes) {
         auto const count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1u << 28));
         result_.values_.reserve(count / 4);
@@ -132,7 +132,7 @@ protected:
         return {kind::tuple, 2, result_.values_.size() - 2};
     }
 
-    /// The number of a value that has none of its own.
+    /// The number of a value without one.
     std::uint64_t next_number() const { return memo_.size(); }
 
     /// Writers count on; a number beyond the next is of another writer, and its memory is a table.

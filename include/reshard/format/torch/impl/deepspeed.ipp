@@ -23,7 +23,7 @@ namespace reshard::detail {
 
 inline constexpr std::string_view deepspeed_directory = "zero", deepspeed_weight = "fp32.pt";
 
-/// A value of a parameter, in a file of its own.
+/// A value of a parameter, in a separate file.
 struct deepspeed_value {
     std::string key;
     std::filesystem::path path;
@@ -88,7 +88,7 @@ inline bool is_vocabulary(pickle const& values) {
     return said && *said == pickle_value{pickle_value::kind::boolean, 0, 1};
 }
 
-/// What the file of a value has.
+/// The content of a value's file.
 struct deepspeed_content {
     bool is_tensor = true;
     std::optional<index_vector> shape{}; ///< of a tensor that can be read
@@ -150,8 +150,8 @@ inline void check_states(deepspeed_parameters const& all) {
                      " ", *one.weight, "; was ds_to_universal interrupted? Run it again");
 }
 
-/// The parameters that the files of the model's states list, which are beside these: what was
-/// trained.
+/// The parameters that the files of the model's states list, which are beside these: the trained
+/// ones.
 struct listed_parameters {
     /// The shapes by key, and by the tensor-parallel rank that has the parameter or a part of it.
     std::map<std::string, std::map<std::string, index_vector>> shapes;
@@ -166,7 +166,7 @@ inline std::string model_rank(std::string const& name) {
     return name.substr(begin, name.find('_', begin) - begin);
 }
 
-/// Adds those of a file.
+/// Adds the parameters of a file.
 inline void add_listed(file_store const& files, std::filesystem::path const& path,
                        listed_parameters& all) {
     torch_file_archive const archive(files, path);
@@ -202,7 +202,7 @@ model_state_files(file_store const& files, std::filesystem::path const& director
     return found;
 }
 
-/// What all of them list; those that cannot be read are not looked at.
+/// The entries of all of them; unreadable files are skipped.
 inline listed_parameters list_parameters(file_store const& files,
                                          std::filesystem::path const& directory) {
     listed_parameters all;
@@ -274,7 +274,7 @@ inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
             ", which hold the model in its own data type, and what is no parameter's");
 }
 
-/// The tensor of a file: the file itself, or `param` of its dict; nothing where it is another
+/// The tensor of a file: the file itself, or `param` of its dict; empty if it is another
 /// value.
 inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
                                             file_store::file const& file,

@@ -64,8 +64,8 @@ private:
 
     static constexpr std::size_t most_steps = std::size_t{1} << 24;
 
-    /// All that is made is counted, and what is not kept as well, so that a small file, in which
-    /// one text stands many times, is not written for hours.
+    /// All text is counted, also discarded text, so that a small file, in which one text occurs
+    /// many times, is not written for hours.
     void add(std::string_view text) {
         check_room(text.size());
         made_ += text.size();
@@ -112,7 +112,7 @@ private:
         }
     }
 
-    /// Refused where what they are as text, at least half as many, has no room.
+    /// Refused if their text, at least half their length, does not fit.
     std::string bytes_of(byte_run where) const {
         check_room(where.size() / 2);
         std::string bytes(where.size(), ' ');
@@ -131,7 +131,7 @@ private:
         add({&one, 1});
     }
 
-    /// A text between quotes, in which characters stay what they are.
+    /// A text between quotes, with unchanged characters.
     void put_text(std::string_view characters) {
         add("'");
         for (char const one : characters)
@@ -139,7 +139,7 @@ private:
         add("'");
     }
 
-    /// Bytes between quotes; those that are no printable characters by their numbers.
+    /// Bytes between quotes; bytes that are not printable characters as numbers.
     void put_quoted_bytes(std::string_view bytes) {
         constexpr std::string_view digits = "0123456789abcdef";
         add("'");
@@ -169,7 +169,7 @@ private:
         add(end);
     }
 
-    /// Texts of several values, one behind the other.
+    /// Texts of several values, one after the other.
     struct value_texts {
         std::string text;
         std::vector<std::size_t> ends = {0}; ///< the first one is the beginning
@@ -204,7 +204,7 @@ private:
         add(")");
     }
 
-    /// A key that stands twice has its last value.
+    /// A key that occurs twice has its last value.
     void put_dict(pickle_pairs members, std::size_t depth) {
         add("{");
         value_texts const texts = texts_of(members.values, depth + 1);
@@ -234,8 +234,8 @@ private:
         return std::string(name);
     }
 
-    /// What a value has that is bytes, or is made of them: by `_codecs.encode` of a text in
-    /// Latin-1, or as a bytearray; nothing for any other value.
+    /// The content of a value that is bytes, or is made of them: by `_codecs.encode` of a text in
+    /// Latin-1, or as a bytearray; std::nullopt for any other value.
     std::optional<std::string> made_of_bytes(pickle_value value) const {
         if (value.what == kind::bytes)
             return bytes_of(values_.bytes(value, what_));
@@ -253,7 +253,7 @@ private:
                                                                                 : std::nullopt;
     }
 
-    /// True for bytes, and what a text in Latin-1 is encoded to.
+    /// True for bytes, and for an encoded text in Latin-1.
     bool is_bytes(pickle_value value) const {
         return value.what == kind::bytes || values_.is_made_by(value, "_codecs.encode");
     }

@@ -20,8 +20,8 @@
 
 namespace reshard::detail {
 
-/// What a file of torch may name beside what makes plain values: what puts tensors together, and
-/// enumerators in the arguments of a job of Megatron-LM.
+/// The names that a file of torch may use in addition to makers of plain values: functions that put
+/// tensors together, and enumerators in the arguments of a job of Megatron-LM.
 inline constexpr std::string_view tensor_names[] = {
     "torch.*",
     "torch.storage.UntypedStorage",
@@ -45,7 +45,7 @@ inline constexpr std::string_view tensor_names[] = {
     "megatron.core.transformer.enums.*",
 };
 
-/// What a file of torch may name.
+/// All names that a file of torch may use.
 inline constexpr auto torch_names = [] {
     std::array<std::string_view, std::size(tensor_names) + std::size(carried_makers)> all;
     std::ranges::copy(carried_makers, std::ranges::copy(tensor_names, all.begin()).out);
@@ -135,7 +135,7 @@ RESHARD_DECL void torch_archive::read(file_store::file const& file,
     check_storages();
 }
 
-/// Refuses a file that is no archive.
+/// Refuses a file that is not an archive.
 inline void check_is_archive(file_store::file const& file, std::string const& path) {
     std::string first(8, ' ');
     if (std::uint64_t const bytes = file.facts().bytes; bytes < first.size())
@@ -314,7 +314,7 @@ RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value
     return extents;
 }
 
-/// Refuses a tensor whose elements are not those of its storage.
+/// Refuses a tensor that is the conjugate or the negative of its storage.
 inline void check_plain(pickle const& values, pickle_value metadata, std::string const& what) {
     if (metadata.what != pickle_value::kind::dict)
         return;

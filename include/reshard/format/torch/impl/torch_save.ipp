@@ -88,7 +88,7 @@ RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value v
     return {key, torch_file_of(copy_of(value, archive.values(), file, "object '" + key + "'"))};
 }
 
-/// The values of files that are no tensors.
+/// The values of files that are not tensors.
 inline std::vector<saved_object> objects_in(file_store const& files,
                                             std::vector<std::filesystem::path> const& paths,
                                             key_set const& keys) {

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// A place in a member at which inflating goes on.
+/// A position in a member from which inflating continues.
 class inflate_state {
 public:
     inflate_state() {
@@ -205,7 +205,7 @@ RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& fil
             bytes = one.bytes;
         else if (!one.packing->is_encrypted && one.packing->method == zip_packing::deflated) {
             bytes = shown_bytes(one, end, name);
-            end = bytes->end + (bytes->size() == 0 ? 1 : 0); // each has a place of its own
+            end = bytes->end + (bytes->size() == 0 ? 1 : 0); // each has a separate position
         }
         shown.push_back({std::move(one), bytes});
     }

@@ -54,18 +54,18 @@ private:
                                    local_mark = 0x04034b50;
     static constexpr std::uint64_t elsewhere16 = 0xffff; ///< the number is in zip64
 
-    /// Where the list of members is.
+    /// The position of the list of members.
     struct directory {
         std::uint64_t entries = 0;
         byte_run bytes;
     };
 
-    /// A member before it is known where its bytes begin.
+    /// A member before the position of its bytes is known.
     struct entry {
         std::string name;
         zip_packing packing;
         std::uint64_t bytes = 0;  ///< in the file
-        std::uint64_t header = 0; ///< position of what stands before its bytes
+        std::uint64_t header = 0; ///< position of the header before its bytes
 
         bool is_stored() const {
             return packing.method == zip_packing::stored && !packing.is_encrypted;
@@ -99,7 +99,7 @@ private:
         return text;
     }
 
-    /// \pre the bytes are there
+    /// \pre the bytes exist
     template <class Number>
     static Number number_at(std::string_view text, std::size_t place) {
         return boost::endian::endian_load<Number, sizeof(Number), boost::endian::order::little>(
@@ -109,7 +109,7 @@ private:
         return number_at<std::uint32_t>(text, place);
     }
 
-    /// The last record of an archive, behind which a comment may stand.
+    /// The last record of an archive, which a comment may follow.
     std::uint64_t find_end(std::string const& tail) const {
         for (std::size_t place = tail.size() - end_bytes + 1; place-- > 0;)
             if (mark_at(tail, place) == end_mark &&
@@ -179,7 +179,7 @@ private:
         return found;
     }
 
-    /// The entry at `place`, which is moved behind it.
+    /// The entry at `place`, which is moved after it.
     entry entry_at(std::string const& text, std::size_t& place, std::uint64_t first) const {
         std::uint64_t const at = first + place;
         if (text.size() - place < entry_bytes || mark_at(text, place) != entry_mark)
@@ -202,7 +202,7 @@ private:
         return found;
     }
 
-    /// Sizes and positions that 32 bits do not hold stand in a field of their own, in this order.
+    /// Sizes and positions that 32 bits do not hold are in a separate field, in this order.
     void read_extra(entry& found, std::string_view record, std::string_view extra,
                     std::uint64_t at) const {
         constexpr std::uint32_t elsewhere = std::numeric_limits<std::uint32_t>::max();
@@ -229,8 +229,8 @@ private:
             refuse(at, "the member '" + found.name + "' is stored, but in another size");
     }
 
-    /// The members with where their bytes are: each behind its own header, whose fields may be
-    /// longer than those of the directory.
+    /// The members with the positions of their bytes: each after its own header, whose fields may
+    /// be longer than the directory's.
     std::vector<zip_member> placed(std::vector<entry> const& entries, std::uint64_t end) const {
         std::vector<std::size_t> order(entries.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
