@@ -1,7 +1,7 @@
 // expect: static assertion failed.*: the mesh of a typed::layout has no such rank
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/typed_layout.hpp>
+#include <reshard/layout/typed_facts.hpp>
 
 using namespace reshard;
 using namespace reshard::detail;

@@ -4,7 +4,7 @@
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/holders_of.hpp>
 #include <reshard/layout/typed.hpp>
-#include <reshard/layout/typed_layout.hpp>
+#include <reshard/layout/typed_facts.hpp>
 
 #include <boost/mp11.hpp>
 

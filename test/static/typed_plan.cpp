@@ -4,6 +4,11 @@
 #include <reshard/layout/typed_facts.hpp>
 #include <reshard/plan/typed_cost.hpp>
 
+#include <boost/mp11/list.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
 // Plans between typed layouts; compiling is the test.
 
 namespace static_typed_plan {
@@ -102,6 +107,38 @@ struct staged
 static_assert(typed::is_covered<staged> && cost_of<typed::plan<layers, staged>>().transfers == 8);
 static_assert(cost_of<typed::plan<layers, staged>>().by_process[3].bytes_in == 32);
 static_assert(typed::transfers_of<typed::plan<staged, layers>>(3).size() == 2);
+
+// Models are generated: keys are made of texts and numbers, layers of their number, and each layer
+// goes to its stage as it is cut.
+template <std::size_t I>
+using block = boost::mp11::mp_list<typed::tensor<typed::key<"layers."> + typed::number<I> + ".w",
+                                                 float, index_vector{4, 4}, shard{0}>,
+                                   typed::tensor<typed::key<"layers."> + typed::number<I> + ".norm",
+                                                 float, index_vector{4}, replicate{}>>;
+template <std::size_t I>
+using block_on_stage = typed::with_placements<block<I>, only{I / 6}, typed::own_placements{}>;
+struct model : typed::layout<mesh{{"tp", 2}}, typed::layers<12, block>,
+                             typed::tensor<"head", float, index_vector{4, 8}, shard{1}>> {};
+struct pipelined
+    : typed::layout<mesh{{"pp", 2}, {"tp", 2}},
+                    typed::tensor<"head", float, index_vector{4, 8}, only{1}, shard{1}>,
+                    typed::layers<12, block_on_stage>> {};
+static_assert(model::keys.size() == 25 && model::keys[23].text == "layers.11.norm");
+static_assert(typed::number<0>.view() == "0" &&
+              (typed::key<"a"> + typed::number<1203> + typed::key<"z">).view() == "a1203z");
+static_assert(
+    std::is_same_v<
+        typed::with_placements<block<7>, shard{1}>,
+        boost::mp11::mp_list<typed::tensor<"layers.7.w", float, index_vector{4, 4}, shard{1}>,
+                             typed::tensor<"layers.7.norm", float, index_vector{4}, shard{1}>>>);
+static_assert(pipelined::kinds[1] == pipelined::kinds[11] &&
+              pipelined::kinds[1] != pipelined::kinds[13]);
+// Ranks 0 and 1 keep what they have of the first six layers; of the others and of the head, ranks 2
+// and 3 get half of each matrix and all of each norm.
+static_assert(cost_of<typed::plan<model, pipelined>>().by_process[1].bytes_local ==
+              6 * (2 * 4 + 4) * 4);
+static_assert(cost_of<typed::plan<model, pipelined>>().by_process[3].bytes_in ==
+              6 * (2 * 4 + 4) * 4 + 4 * 4 * 4);
 
 // Ranks that are listed by hand may leave a gap, or share elements without being replicas.
 template <index_t Row, index_t Rows>

@@ -3,7 +3,7 @@
 #ifndef RESHARD_TEST_SUPPORT_TYPED_TENSORS_HPP
 #define RESHARD_TEST_SUPPORT_TYPED_TENSORS_HPP
 
-#include <reshard/layout/typed_layout.hpp>
+#include <reshard/layout/typed_facts.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <cstddef>

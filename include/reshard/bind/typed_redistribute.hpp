@@ -19,35 +19,39 @@ namespace reshard {
 
 namespace detail {
 
+/// The tensors of a typed layout.
+struct typed_tensors {
+    std::span<hashed_key const> keys;
+    std::span<typed::kind const* const> kinds;
+    holder_t ranks = 0;
+};
+
 /// What the compiler knows of a typed plan, for one that is run.
 ///
 /// A tensor is a number: its place in its typed layout.
 struct typed_tables {
-    layout (*source)();
-    layout (*target)();
-    std::span<hashed_key const> source_keys;
-    std::span<hashed_key const> target_keys;
+    typed_tensors source;
+    typed_tensors target;
     std::span<pattern_content const* const> contents; ///< by target tensor
     std::span<std::uint32_t const> first_operand;     ///< by target tensor: its first operand
     std::span<std::uint32_t const> operands;          ///< source tensors
 };
 
+/// Constants of a layout; copies, since symbols of a layout have the names of all its tensors.
 template <class Layout>
-layout made_layout() {
-    return Layout{};
-}
+struct tensors_in {
+    static constexpr auto keys = Layout::keys.all();
+    static constexpr auto kinds = Layout::kinds;
+    static constexpr typed_tensors value{keys, kinds, Layout::ranks.rank_count()};
+};
 
 template <class Plan>
 struct tables_of {
     static constexpr auto contents = Plan::contents();
     static constexpr auto operands = Plan::operands();
-    static constexpr typed_tables value{&made_layout<typename Plan::source_layout>,
-                                        &made_layout<typename Plan::target_layout>,
-                                        Plan::source_layout::keys.all(),
-                                        Plan::target_layout::keys.all(),
-                                        contents,
-                                        operands.first,
-                                        operands.source};
+    static constexpr typed_tables value{tensors_in<typename Plan::source_layout>::value,
+                                        tensors_in<typename Plan::target_layout>::value, contents,
+                                        operands.first, operands.source};
 };
 
 /// What one rank gives and gets by a typed plan. Nothing is searched for: transfers are listed.

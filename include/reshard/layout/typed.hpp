@@ -30,7 +30,14 @@ template <std::size_t N>
 struct fixed_string {
     char characters[N] = {};
 
-    constexpr fixed_string(char const (&text)[N]) { std::copy_n(text, N, characters); }
+    constexpr fixed_string() = default;
+    constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
+
+    /// Writes `count` characters at a place; a plain loop, which compilers run fastest.
+    constexpr void put(std::size_t place, char const* text, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            characters[place + i] = text[i];
+    }
 
     /// The text without the terminating zero.
     constexpr std::string_view view() const { return {characters, N - 1}; }
@@ -43,6 +50,37 @@ struct fixed_string {
 template <std::size_t N, std::size_t M>
 constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
     return a.view() == b.view();
+}
+
+/// One text behind the other.
+template <std::size_t N, std::size_t M>
+constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
+    fixed_string<N + M - 1> joined;
+    joined.put(0, a.characters, N - 1);
+    joined.put(N - 1, b.characters, M);
+    return joined;
+}
+
+template <std::size_t N, std::size_t M>
+constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, char const (&b)[M]) {
+    return a + fixed_string<M>(b);
+}
+
+/// The number of digits of a number.
+constexpr std::size_t digit_count(std::size_t number) {
+    std::size_t digits = 1;
+    while (number /= 10)
+        ++digits;
+    return digits;
+}
+
+template <std::size_t Number>
+constexpr auto digits_of() {
+    char digits[digit_count(Number) + 1] = {};
+    std::size_t rest = Number;
+    for (std::size_t place = digit_count(Number); place-- > 0; rest /= 10)
+        digits[place] = static_cast<char>('0' + rest % 10);
+    return fixed_string<sizeof(digits)>(digits);
 }
 
 /// A type with a data type as its `value`, such as `data_type_constant`.
@@ -97,6 +135,14 @@ constexpr bool lies_inside(box const& region, index_vector const& shape) {
 } // namespace reshard::detail
 
 namespace reshard::typed {
+
+/// A text that keys are made of: `key<"layers."> + number<3> + ".weight"` is `"layers.3.weight"`.
+template <detail::fixed_string Text>
+inline constexpr auto key = Text;
+
+/// A number as such a text.
+template <std::size_t Number>
+inline constexpr auto number = detail::digits_of<Number>();
 
 /// A shard whose key, element type, global shape and region are part of its type.
 ///

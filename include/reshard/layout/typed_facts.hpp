@@ -4,19 +4,82 @@
 #define RESHARD_LAYOUT_TYPED_FACTS_HPP
 
 #include <reshard/layout/cover.hpp>
+#include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/distribution_grid.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/layout/typed_layout.hpp>
 
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 /// \file
-/// Questions to typed layouts for a `static_assert`; equal tensors are examined once.
+/// The shards of each rank of typed layouts, and questions for a `static_assert`; equal tensors are
+/// examined once.
+
+namespace reshard {
+
+namespace detail {
+
+/// A list of the one shard that a rank holds of a tensor, or of none.
+template <class Layout, class Tensor, holder_t Rank>
+consteval auto shards_of_rank() {
+    constexpr auto region = Layout::template distribution_of<Tensor>().region(Rank);
+    if constexpr (region)
+        return boost::mp11::mp_list<typename Tensor::template shard_of<*region>>();
+    else
+        return boost::mp11::mp_list<>();
+}
+
+/// The `typed::state_dict` of a rank as its `type`.
+template <class Layout, holder_t Rank, class Tensors>
+struct rank_shards;
+
+template <class Layout, holder_t Rank, class... Tensors>
+struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
+    static_assert(Rank < Layout::ranks.rank_count(),
+                  "the mesh of a typed::layout has no such rank");
+    using type = boost::mp11::mp_append<typed::state_dict<>,
+                                        decltype(shards_of_rank<Layout, Tensors, Rank>())...>;
+};
+
+} // namespace detail
+
+namespace typed {
+
+/// What one rank of a layout holds, as a `state_dict`.
+template <class Layout, holder_t Rank>
+using state_dict_of = typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
+
+} // namespace typed
+
+namespace detail {
+
+/// What one rank of a layout holds, in the order of its tensors, for a rank known at run time.
+///
+/// \pre `rank < Layout::ranks.rank_count()`
+template <class Layout>
+std::vector<shard_descriptor> descriptors_of(holder_t rank) {
+    std::vector<shard_descriptor> held;
+    for (std::size_t i = 0; i < Layout::keys.size(); ++i) {
+        typed::kind const& kind = *Layout::kinds[i];
+        if (auto shard =
+                descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.how(), rank))
+            held.push_back(*std::move(shard));
+    }
+    return held;
+}
+
+} // namespace detail
+
+} // namespace reshard
 
 namespace reshard::detail {
 

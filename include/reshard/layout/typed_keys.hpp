@@ -3,6 +3,9 @@
 #ifndef RESHARD_LAYOUT_TYPED_KEYS_HPP
 #define RESHARD_LAYOUT_TYPED_KEYS_HPP
 
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -12,7 +15,8 @@
 #include <utility>
 
 /// \file
-/// The keys of a typed layout, found in a few steps: compilers limit the steps of a constant.
+/// The keys of a typed layout, found in a few steps, since compilers limit the steps of a constant; and
+/// lists of tensors.
 
 namespace reshard::detail {
 
@@ -79,6 +83,39 @@ private:
     std::optional<std::pair<std::size_t, std::size_t>> twice_;
 };
 
+/// A list of the tensors of a list, or of the one tensor.
+template <class Tensor>
+struct tensor_list {
+    using type = boost::mp11::mp_list<Tensor>;
+};
+
+template <class... Tensors>
+struct tensor_list<boost::mp11::mp_list<Tensors...>> {
+    using type = boost::mp11::mp_list<Tensors...>;
+};
+
+/// Tensors and lists of them as one list.
+template <class... Items>
+using all_tensors =
+    boost::mp11::mp_append<boost::mp11::mp_list<>, typename tensor_list<Items>::type...>;
+
+template <template <std::size_t> class Layer, class Numbers>
+struct layer_list;
+
+template <template <std::size_t> class Layer, std::size_t... I>
+struct layer_list<Layer, std::index_sequence<I...>> {
+    using type = all_tensors<Layer<I>...>;
+};
+
 } // namespace reshard::detail
+
+namespace reshard::typed {
+
+/// The tensors of layers 0 to `Count - 1`, as an `mp_list`: those of layer `i` are `Layer<i>`, a
+/// tensor or an `mp_list` of tensors.
+template <std::size_t Count, template <std::size_t> class Layer>
+using layers = typename detail::layer_list<Layer, std::make_index_sequence<Count>>::type;
+
+} // namespace reshard::typed
 
 #endif

@@ -17,8 +17,10 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,18 +52,42 @@ struct kind {
 
 namespace detail {
 
+/// The key of a tensor; layouts with the same key share it.
+template <fixed_string Key>
+inline constexpr hashed_key hash_of{Key.view()};
+
 template <auto... Placements>
 constexpr std::vector<placement> placement_list() {
     return {placement(Placements)...};
 }
 
-/// What keeps tensors of that shape from being placed so; worked out once for all of them.
-template <mesh Ranks, index_vector Shape, auto... Placements>
-inline constexpr std::optional<placement_fault> kind_fault =
-    find_fault(Ranks.shape(), placement_list<Placements...>(), Shape);
-
 template <mesh Ranks, data_type Type, index_vector Shape, auto... Placements>
 inline constexpr typed::kind kind_constant{Ranks, Type, Shape, &placement_list<Placements...>};
+
+/// A typed tensor without its key: what the compiler evaluates once for equal tensors.
+template <class T, index_vector Shape, auto... Placements>
+struct typed_form {
+    static constexpr bool has_type = has_data_type<T>;
+    static constexpr bool has_shape = is_shape(Shape);
+    static constexpr bool is_in_blocks =
+        ((placement(Placements).what == placement::kind::cyclic) || ...);
+
+    using element_type = T;
+    static constexpr data_type dtype = named_data_type<T>();
+    static constexpr index_vector shape = Shape;
+
+    static constexpr std::vector<placement> placements() { return placement_list<Placements...>(); }
+
+    /// Its kind on that mesh.
+    template <mesh Ranks>
+    static constexpr typed::kind const* kind_on =
+        &kind_constant<Ranks, dtype, Shape, Placements...>;
+
+    /// The fault of its placement on that mesh, or std::nullopt.
+    template <mesh Ranks>
+    static constexpr std::optional<placement_fault> fault_on =
+        find_fault(Ranks.shape(), placements(), Shape);
+};
 
 } // namespace detail
 
@@ -71,40 +97,69 @@ namespace typed {
 ///
 /// `T` is as in `shard`.
 template <detail::fixed_string Key, class T, index_vector Shape, auto... Placements>
-struct tensor {
+struct tensor : detail::typed_form<T, Shape, Placements...> {
     static_assert(!Key.view().empty(), "a typed::tensor needs a key");
     static_assert(
-        detail::has_data_type<T>,
+        tensor::has_type,
         "the element type of a typed::tensor has no data type; specialise data_type_traits");
-    static_assert(((placement(Placements).what != placement::kind::cyclic) && ...),
+    static_assert(!tensor::is_in_blocks,
                   "a typed::tensor cannot be dealt out in blocks; describe it by a distribution");
-    static_assert(detail::is_shape(Shape),
+    static_assert(tensor::has_shape,
                   "the shape of a typed::tensor has a negative extent or too many elements");
 
-    using element_type = T;
     static constexpr std::string_view key = Key.view();
-    static constexpr detail::hashed_key hashed = detail::hashed_key(Key.view());
-    static constexpr data_type dtype = detail::named_data_type<T>();
-    static constexpr index_vector shape = Shape;
-
-    static constexpr std::vector<placement> placements() { return {placement(Placements)...}; }
-
-    /// The fault of its placement on that mesh, or std::nullopt.
-    template <mesh Ranks>
-    static constexpr std::optional<detail::placement_fault> fault_on() {
-        return detail::kind_fault<Ranks, Shape, Placements...>;
-    }
-
-    /// Its kind on that mesh.
-    template <mesh Ranks>
-    static constexpr kind const* kind_on() {
-        return &detail::kind_constant<Ranks, dtype, Shape, Placements...>;
-    }
+    static constexpr detail::hashed_key const& hashed = detail::hash_of<Key>;
 
     /// The shard that holds that region.
     template <box Region>
     using shard_of = shard<Key, T, Shape, Region>;
 };
+
+/// In `with_placements`: those that the tensor has.
+struct own_placements {
+    constexpr bool operator==(own_placements const&) const = default;
+};
+
+} // namespace typed
+
+namespace detail {
+
+template <auto Placement>
+struct placed {
+    static constexpr auto value = Placement;
+};
+
+template <class Tensors, auto... Placements>
+struct replaced;
+
+template <fixed_string Key, class T, index_vector Shape, auto... Own, auto... Placements>
+struct replaced<typed::tensor<Key, T, Shape, Own...>, Placements...> {
+    template <auto Placement>
+    using spliced = boost::mp11::mp_if_c<
+        std::same_as<std::remove_cv_t<decltype(Placement)>, typed::own_placements>,
+        boost::mp11::mp_list<placed<Own>...>, boost::mp11::mp_list<placed<Placement>>>;
+    template <class... Values>
+    using tensor = typed::tensor<Key, T, Shape, Values::value...>;
+
+    using type = boost::mp11::mp_apply<
+        tensor, boost::mp11::mp_append<boost::mp11::mp_list<>, spliced<Placements>...>>;
+};
+
+template <class... Tensors, auto... Placements>
+struct replaced<boost::mp11::mp_list<Tensors...>, Placements...> {
+    using type = boost::mp11::mp_list<typename replaced<Tensors, Placements...>::type...>;
+};
+
+} // namespace detail
+
+namespace typed {
+
+/// The same tensor, or list of tensors, with other placements.
+///
+/// `with_placements<layer<3>, only{1}, own_placements{}>` puts a layer on the second stage of
+/// pipeline and leaves it cut as it is.
+template <class Tensors, auto... Placements>
+using with_placements = typename detail::replaced<Tensors, Placements...>::type;
 
 } // namespace typed
 
@@ -132,15 +187,6 @@ struct placement_of {
                   "explicit sizes of a typed::tensor must sum to the extent");
 };
 
-/// True; does not compile if the placements of a tensor do not fit it or the mesh.
-template <mesh Ranks, class Tensor>
-consteval bool is_placed() {
-    constexpr auto fault = Tensor::template fault_on<Ranks>();
-    if constexpr (fault)
-        placement_of<Tensor, *fault>{};
-    return true;
-}
-
 /// Says which key appears twice in a layout.
 template <class First, class Second>
 struct tensors_of_one_key {
@@ -149,13 +195,43 @@ struct tensors_of_one_key {
 
 /// The keys of a layout; does not compile if one appears twice.
 template <class... Tensors>
-consteval typed_keys<sizeof...(Tensors)> different_keys() {
+consteval typed_keys<sizeof...(Tensors)> different_keys(boost::mp11::mp_list<Tensors...>) {
     constexpr typed_keys<sizeof...(Tensors)> keys(
         std::array<hashed_key, sizeof...(Tensors)>{Tensors::hashed...});
     if constexpr (constexpr auto twice = keys.twice(); twice)
         tensors_of_one_key<boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->first>,
                            boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->second>>{};
     return keys;
+}
+
+template <mesh Ranks, class... Tensors>
+consteval std::array<typed::kind const*, sizeof...(Tensors)>
+kinds_on(boost::mp11::mp_list<Tensors...>) {
+    return {Tensors::template kind_on<Ranks>...};
+}
+
+/// True; does not compile if the placements of a tensor do not fit it or the mesh.
+template <mesh Ranks, class... Tensors>
+consteval bool are_placed(boost::mp11::mp_list<Tensors...>) {
+    constexpr std::array<bool, sizeof...(Tensors)> wrong{
+        Tensors::template fault_on<Ranks>.has_value()...};
+    constexpr auto first =
+        static_cast<std::size_t>(std::find(wrong.begin(), wrong.end(), true) - wrong.begin());
+    if constexpr (first < wrong.size()) {
+        using tensor = boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, first>;
+        placement_of<tensor, *tensor::template fault_on<Ranks>>{};
+    }
+    return true;
+}
+
+/// How tensors of these keys and kinds are spread, in their order.
+inline std::vector<tensor_sharding> shardings_of(std::span<hashed_key const> keys,
+                                                 std::span<typed::kind const* const> kinds) {
+    std::vector<tensor_sharding> all;
+    all.reserve(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        all.push_back(sharding_of(std::string(keys[i].text), kinds[i]->dtype, kinds[i]->how()));
+    return all;
 }
 
 } // namespace detail
@@ -165,34 +241,26 @@ namespace typed {
 /// How the tensors of a layout are spread, in their order.
 template <class Layout>
 std::vector<tensor_sharding> shardings_of() {
-    std::vector<tensor_sharding> all;
-    all.reserve(Layout::keys.size());
-    for (std::size_t i = 0; i < Layout::keys.size(); ++i)
-        all.push_back(sharding_of(std::string(Layout::keys[i].text), Layout::kinds[i]->dtype,
-                                  Layout::kinds[i]->how()));
-    return all;
+    return detail::shardings_of(Layout::keys.all(), Layout::kinds);
 }
 
 /// The layout of a whole job:
-/// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`.
+/// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`. Among the tensors
+/// may be lists of them, as `layers` makes.
 ///
-/// It converts to a `layout`, in which the tensors of a kind share a spread, if
-/// `layout/layout_of.hpp` is included.
+/// With `layout/layout_of.hpp` it converts to a `layout`, in which the tensors of a kind share a
+/// spread.
 template <mesh Ranks, class... Tensors>
 struct layout {
     static constexpr mesh ranks = Ranks;
-    using tensors = boost::mp11::mp_list<Tensors...>;
+    using tensors = detail::all_tensors<Tensors...>;
 
     /// The keys, and the kinds of the tensors, in their order.
-    static constexpr detail::typed_keys<sizeof...(Tensors)> keys =
-        detail::different_keys<Tensors...>();
-    static constexpr std::array<kind const*, sizeof...(Tensors)> kinds = {
-        Tensors::template kind_on<Ranks>()...};
+    static constexpr auto keys = detail::different_keys(tensors());
+    static constexpr auto kinds = detail::kinds_on<Ranks>(tensors());
 
     static_assert(keys.size() == 0 || !keys.twice());
-    static_assert(std::array<bool, sizeof...(Tensors) + 1>{detail::is_placed<Ranks, Tensors>()...,
-                                                           true}
-                      .back());
+    static_assert(detail::are_placed<Ranks>(tensors()));
 
     /// How one of the tensors is spread.
     template <class Tensor>
@@ -202,66 +270,13 @@ struct layout {
 
     template <std::same_as<reshard::layout> Values> // which this header does not define
     operator Values() const {
-        Values result = layout_of(shardings_of<layout>());
+        Values result = layout_of(detail::shardings_of(keys.all(), kinds));
         result.holders = Ranks.rank_count();
         return result;
     }
 };
 
 } // namespace typed
-
-namespace detail {
-
-/// A list of the one shard that a rank holds of a tensor, or of none.
-template <class Layout, class Tensor, holder_t Rank>
-consteval auto shards_of_rank() {
-    constexpr auto region = Layout::template distribution_of<Tensor>().region(Rank);
-    if constexpr (region)
-        return boost::mp11::mp_list<typename Tensor::template shard_of<*region>>();
-    else
-        return boost::mp11::mp_list<>();
-}
-
-/// The `typed::state_dict` of a rank as its `type`.
-template <class Layout, holder_t Rank, class Tensors>
-struct rank_shards;
-
-template <class Layout, holder_t Rank, class... Tensors>
-struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
-    static_assert(Rank < Layout::ranks.rank_count(),
-                  "the mesh of a typed::layout has no such rank");
-    using type = boost::mp11::mp_append<typed::state_dict<>,
-                                        decltype(shards_of_rank<Layout, Tensors, Rank>())...>;
-};
-
-} // namespace detail
-
-namespace typed {
-
-/// What one rank of a layout holds, as a `state_dict`.
-template <class Layout, holder_t Rank>
-using state_dict_of = typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
-
-} // namespace typed
-
-namespace detail {
-
-/// What one rank of a layout holds, in the order of its tensors, for a rank known at run time.
-///
-/// \pre `rank < Layout::ranks.rank_count()`
-template <class Layout>
-std::vector<shard_descriptor> descriptors_of(holder_t rank) {
-    std::vector<shard_descriptor> held;
-    for (std::size_t i = 0; i < Layout::keys.size(); ++i) {
-        typed::kind const& kind = *Layout::kinds[i];
-        if (auto shard =
-                descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.how(), rank))
-            held.push_back(*std::move(shard));
-    }
-    return held;
-}
-
-} // namespace detail
 
 } // namespace reshard
 

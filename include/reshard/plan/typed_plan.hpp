@@ -126,20 +126,11 @@ public:
 
 namespace reshard::detail {
 
-/// Lists of numbers, one a target, behind each other.
+/// The source tensors of each target tensor.
 template <std::size_t Targets, std::size_t Total>
 struct operand_table {
-    std::array<std::uint32_t, Targets> first{}; ///< where the list of a target begins
+    std::array<std::uint32_t, Targets> first{}; ///< where those of a target begin
     std::array<std::uint32_t, Total> source{};
-
-    constexpr explicit operand_table(std::vector<std::vector<std::uint32_t>> const& lists) {
-        std::uint32_t next = 0;
-        for (std::size_t target = 0; target < Targets; ++target) {
-            first[target] = next;
-            for (std::uint32_t const one : lists[target])
-                source[next++] = one;
-        }
-    }
 };
 
 /// Which source tensor each target tensor is by its key: `Source::keys.size()` where it is defined.
@@ -166,15 +157,9 @@ constexpr Result const* by_name_value() {
 }
 
 template <class Source, class... Operands>
-constexpr std::vector<std::uint32_t> source_numbers(boost::mp11::mp_list<Operands...>) {
-    return {static_cast<std::uint32_t>(Source::keys.find(Operands::hashed))...};
-}
-
-constexpr std::size_t total(std::vector<std::vector<std::uint32_t>> const& lists) {
-    std::size_t sum = 0;
-    for (auto const& one : lists)
-        sum += one.size();
-    return sum;
+constexpr auto source_numbers(boost::mp11::mp_list<Operands...>) {
+    return std::array<std::uint32_t, sizeof...(Operands)>{
+        static_cast<std::uint32_t>(Source::keys.find(Operands::hashed))...};
 }
 
 template <class Pattern>
@@ -235,10 +220,27 @@ public:
         return by_target<detail::itself, detail::pattern_content>();
     }
 
-    /// The source tensors that the target tensors are made of, as operands of their patterns.
+    /// The source tensors that the target tensors are made of, as operands of their patterns: one
+    /// for each target tensor, and then those of the definitions.
     static constexpr auto operands() {
-        constexpr std::size_t count = detail::total(operand_lists());
-        return detail::operand_table<size, count>(operand_lists());
+        constexpr auto defined = detail::source_numbers<Source>(
+            boost::mp11::mp_append<boost::mp11::mp_list<>,
+                                   typename Definitions::value_type::sources...>());
+        detail::operand_table<size, size + defined.size()> table;
+        for (std::uint32_t i = 0; i < size; ++i) {
+            table.first[i] = i;
+            table.source[i] = static_cast<std::uint32_t>(sources_[i]);
+        }
+        for (std::size_t i = 0; i < defined.size(); ++i)
+            table.source[size + i] = defined[i];
+        std::array<std::size_t, sizeof...(Definitions)> const counts = {
+            boost::mp11::mp_size<typename Definitions::value_type::sources>::value...};
+        auto next = static_cast<std::uint32_t>(size);
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            table.first[Target::keys.find(definitions_[i])] = next;
+            next += static_cast<std::uint32_t>(counts[i]);
+        }
+        return table;
     }
 
 private:
@@ -250,17 +252,6 @@ private:
     static constexpr auto definitions_ =
         std::array<detail::hashed_key, sizeof...(Definitions)>{Definitions::hashed...};
     static constexpr auto sources_ = detail::sources_by_name<Source, Target, Definitions...>();
-
-    static constexpr std::vector<std::vector<std::uint32_t>> operand_lists() {
-        std::vector<std::vector<std::uint32_t>> lists;
-        for (std::size_t const source : sources_)
-            lists.push_back({static_cast<std::uint32_t>(source)});
-        std::array<std::vector<std::uint32_t>, sizeof...(Definitions)> defined = {
-            detail::source_numbers<Source>(typename Definitions::value_type::sources())...};
-        for (std::size_t i = 0; i < defined.size(); ++i)
-            lists[Target::keys.find(definitions_[i])] = std::move(defined[i]);
-        return lists;
-    }
 
     static constexpr kind const* source_kind(std::size_t target) {
         return sources_[target] == Source::keys.size() ? nullptr : Source::kinds[sources_[target]];

@@ -3,6 +3,7 @@
 #include <reshard/layout/typed_layout.hpp>
 
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/layout/typed_facts.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -19,6 +19,12 @@
 
 namespace reshard::detail {
 
+inline layout layout_of(typed_tensors const& tensors) {
+    layout made = reshard::layout_of(shardings_of(tensors.keys, tensors.kinds));
+    made.holders = tensors.ranks;
+    return made;
+}
+
 /// The place in a layout of each of its tensors as a type.
 inline std::vector<std::uint32_t> places_in(layout const& all, std::span<hashed_key const> keys) {
     std::vector<std::uint32_t> places;
@@ -35,11 +41,11 @@ public:
         : tables_(tables),
           me_(me),
           made_(made),
-          sources_(places_in(made.source, tables.source_keys)) {}
+          sources_(places_in(made.source, tables.source.keys)) {}
 
     void list() {
         add_sides();
-        std::vector<std::uint32_t> const places = places_in(made_.target, tables_.target_keys);
+        std::vector<std::uint32_t> const places = places_in(made_.target, tables_.target.keys);
         std::vector<std::uint32_t> number(places.size());
         for (std::uint32_t i = 0; i < places.size(); ++i)
             number[places[i]] = i;
@@ -148,8 +154,8 @@ inline std::uint64_t digest_of(typed_tables const& plan, planned_job const& made
 RESHARD_DECL made_plan listed_plan(typed_tables const& plan, source_tensors const& have,
                                    target_tensors const& want, group_place at) {
     auto made = std::make_shared<planned_job>();
-    made->source = plan.source();
-    made->target = plan.target();
+    made->source = layout_of(plan.source);
+    made->target = layout_of(plan.target);
     check_typed_side(have, made->source, "source", at.ranks);
     check_typed_side(want, made->target, "target", at.ranks);
     typed_lister(plan, at.me, *made).list();
