@@ -37,7 +37,7 @@ report() {
 # on RANKS COMMAND...: alone or under mpiexec; nothing takes longer than ten minutes. RANKS may hold more of
 # the command line, as in "1 other : -n 2". Standard error is without what mpiexec itself and its libraries say.
 on() {
-    local ranks=$1 status=0
+    local ranks=$1 status
     shift
     if [ "$ranks" = 1 ]; then
         timeout 600 "$@" </dev/null
@@ -45,10 +45,10 @@ on() {
     fi
     {
         # shellcheck disable=SC2086 # words
-        timeout 600 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null 2>&1 >&3 |
+        ! timeout 600 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null 2>&1 >&3 |
             grep -av -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' -e '^mpiexec detected' -e '^\[warn\] Epoll' \
-                -e '^the job to be terminated' -e '^  Process name: \[' -e '^  Exit code:  ' -e '^$' >&2 ||
-            status=${PIPESTATUS[0]}
+                -e '^the job to be terminated' -e '^  Process name: \[' -e '^  Exit code:  ' -e '^$' >&2
+        status=${PIPESTATUS[0]}
     } 3>&1
     return "$status"
 }
