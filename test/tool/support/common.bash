@@ -37,7 +37,7 @@ report() {
 # on RANKS COMMAND...: alone or under mpiexec; nothing takes longer than ten minutes. RANKS may hold more of
 # the command line, as in "1 other : -n 2". Standard error is without what mpiexec itself and its libraries say.
 on() {
-    local ranks=$1 status=0
+    local ranks=$1 status
     shift
     if [ "$ranks" = 1 ]; then
         timeout 600 "$@" </dev/null
@@ -45,10 +45,10 @@ on() {
     fi
     {
         # shellcheck disable=SC2086 # words
-        timeout 600 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null 2>&1 >&3 |
+        ! timeout 600 $RESHARD_MPIEXEC -n $ranks "$@" </dev/null 2>&1 >&3 |
             grep -av -e '^--*$' -e '^Primary job' -e '^a non-zero exit code' -e '^mpiexec detected' -e '^\[warn\] Epoll' \
-                -e '^the job to be terminated' -e '^  Process name: \[' -e '^  Exit code:  ' -e '^$' >&2 ||
-            status=${PIPESTATUS[0]}
+                -e '^the job to be terminated' -e '^  Process name: \[' -e '^  Exit code:  ' -e '^$' >&2
+        status=${PIPESTATUS[0]}
     } 3>&1
     return "$status"
 }
@@ -100,24 +100,26 @@ refuses_on() {
     fi
 }
 
-# refused ARGUMENT...: prints the exit status and the message of the tool, which are the same on one rank and on three (or
-# on as many as RESHARD_REFUSED_RANKS says). It prints nothing on standard output, and out/ is as it was.
+# refused ARGUMENT...: prints the exit status and the message of the tool, which are the same on one rank and on three, or
+# on as many as RESHARD_REFUSED_RANKS says.
 refused() {
-    local ranks status expected= before message
-    before=$(contents)
+    local ranks found expected=
     for ranks in ${RESHARD_REFUSED_RANKS:-1 3}; do
-        status=0
-        on "$ranks" "$tool" "$@" >output 2>errors || status=$?
-        message=$(sed "/^$/d; s/^/[$status] /" errors)
-        if [ "${expected:=$message}" != "$message" ]; then
-            report "on $ranks: $message"
-        elif [ -s output ]; then
-            report "on $ranks, on standard output: $(cat output)"
-        elif [ "$(contents)" != "$before" ]; then
-            report "on $ranks: out/ has changed"
-        fi
+        found=$(refused_on "$ranks" "$tool" "$@")
+        [ "${expected:=$found}" = "$found" ] || report "on $ranks: $found"
     done
     echo "$expected"
+}
+
+# refused_on RANKS COMMAND...: the same of one call of a command. It prints nothing on standard output, and out/ is as it
+# was.
+refused_on() {
+    local status=0 before
+    before=$(contents)
+    on "$@" >output 2>errors || status=$?
+    sed "/^$/d; s/^/[$status] /" errors
+    [ ! -s output ] || report "standard output: $(cat output)"
+    [ "$(contents)" = "$before" ] || report "out/ has changed"
 }
 
 # tensors FILE JSON: writes a file as support/write_safetensors.py says.

@@ -75,6 +75,7 @@ def results(directory, number, work):
 def main(path, tool, *options):
     text = read(path)
     parts = parse(text)
+    os.environ["LC_ALL"] = "C.UTF-8"
     os.environ.setdefault("RESHARD_TEST_DATA", os.path.join(os.path.dirname(os.path.abspath(path)), "../data"))
     with tempfile.TemporaryDirectory() as directory:
         commands = [part for part in parts if isinstance(part, list)]

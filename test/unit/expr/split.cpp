@@ -89,36 +89,26 @@ BOOST_AUTO_TEST_CASE(a_tensor_without_elements_splits_into_such) {
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_do_not_divide_are_refused) {
-    BOOST_CHECK_EXCEPTION(split(w, 1, 4), error,
-                          says(errc::shape_mismatch,
-                               "axis 1 has the extent 6, which does not divide into 4 equal "
-                               "parts; give explicit sizes"));
-    BOOST_CHECK_EXCEPTION(split(w, 1, 0), error,
-                          says(errc::shape_mismatch,
-                               "axis 1 has the extent 6, which does not divide into 0 equal "
-                               "parts; give explicit sizes"));
+    for (std::size_t const parts : {4u, 0u})
+        BOOST_CHECK_EXCEPTION(
+            split(w, 1, parts), error,
+            says(errc::shape_mismatch, "axis 1 has the extent 6, which does not divide into " +
+                                           std::to_string(parts) +
+                                           " equal parts; give explicit sizes"));
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_do_not_sum_up_are_refused) {
-    BOOST_CHECK_EXCEPTION(
-        sized(w, 1, {2, 3}), error,
-        says(errc::shape_mismatch, "axis 1 has the extent 6, and the sizes sum to 5"));
-    BOOST_CHECK_EXCEPTION(
-        sized(w, 1, {}), error,
-        says(errc::shape_mismatch, "axis 1 has the extent 6, and the sizes sum to 0"));
-    BOOST_CHECK_EXCEPTION(
-        sized(w, 1, {7, -1}), error,
-        says(errc::shape_mismatch,
-             "axis 1 has the extent 6, and part 1 takes 7 of the 6 elements that are left"));
-    BOOST_CHECK_EXCEPTION(
-        sized(w, 1, {2, -1, 5}), error,
-        says(errc::shape_mismatch,
-             "axis 1 has the extent 6, and part 2 takes -1 of the 4 elements that are left"));
     constexpr index_t huge = index_t{1} << 62; // four of them sum to 0 in 64 bits
-    BOOST_CHECK_EXCEPTION(sized(w, 1, {6, huge, huge, huge, huge}), error,
-                          says(errc::shape_mismatch,
-                               "axis 1 has the extent 6, and part 2 takes 4611686018427387904 "
-                               "of the 0 elements that are left"));
+    for (auto const& [sizes, text] : std::vector<std::pair<numbers, std::string>>{
+             {{2, 3}, "the sizes sum to 5"},
+             {{}, "the sizes sum to 0"},
+             {{7, -1}, "part 1 takes 7 of the 6 elements that are left"},
+             {{2, -1, 5}, "part 2 takes -1 of the 4 elements that are left"},
+             {{6, huge, huge, huge, huge},
+              "part 2 takes 4611686018427387904 of the 0 elements that are left"},
+         })
+        BOOST_CHECK_EXCEPTION(sized(w, 1, sizes), error,
+                              says(errc::shape_mismatch, "axis 1 has the extent 6, and " + text));
 }
 
 BOOST_AUTO_TEST_CASE(an_axis_that_does_not_exist_is_refused) {
