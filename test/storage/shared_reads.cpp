@@ -59,11 +59,10 @@ index_t bytes_read(checkpoint const& source, options const& how) {
         loops.push_back(
             {{i, 0}, {{count}, 0, {1}, 0, {1}}, {data_type::u8, {}}, memory.back().data()});
     }
-    chunk_reader reader(source, how.verify);
-    window_reads reads(source.metadata(), std::move(loops));
-    read_windows(world(), reader, reads, how);
+    planned_reads reads(source, std::move(loops), how.verify);
+    read_windows(world(), reads, gather_values(world(), notice_of(reads, how.reads)), how);
     index_t all = 0;
-    for (std::uint64_t const one : gather_values(world(), reader.bytes_read()))
+    for (std::uint64_t const one : gather_values(world(), reads.reader.bytes_read()))
         all += static_cast<index_t>(one);
     return all;
 }

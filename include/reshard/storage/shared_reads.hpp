@@ -135,6 +135,11 @@ RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& read
 
 /// The reads of a rank before it reads.
 struct planned_reads {
+    /// \param verify as that of `chunk_reader`
+    /// \pre   `source` lives as long
+    RESHARD_DECL planned_reads(checkpoint const& source, std::vector<stored_loop> wanted,
+                               bool verify);
+
     chunk_reader reader;
     window_reads loops;
     std::vector<window_run> windows; ///< in the order of files

@@ -234,12 +234,8 @@ inline load_stage stage_load(checkpoint const& source, target_tensors const& wan
     if (!united(source))
         check_saved_replicas(source, tensors_used(work.problem, source.files_layout()), at.rank,
                              at.ranks);
-    stage.reads.reset(
-        new planned_reads{chunk_reader(source, how.verify),
-                          window_reads(source.metadata(), loops_of(bound_by(work, source))),
-                          {}});
-    stage.reads->loops.for_each_window(
-        [&](window_run const& window) { stage.reads->windows.push_back(window); });
+    stage.reads =
+        std::make_unique<planned_reads>(source, loops_of(bound_by(work, source)), how.verify);
     return stage;
 }
 

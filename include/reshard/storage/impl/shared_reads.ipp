@@ -236,6 +236,12 @@ inline local_error read_united(mpi_group const& world, united_files const& files
     return problem;
 }
 
+RESHARD_DECL planned_reads::planned_reads(checkpoint const& source, std::vector<stored_loop> wanted,
+                                          bool verify)
+    : reader(source, verify), loops(source.metadata(), std::move(wanted)) {
+    loops.for_each_window([this](window_run const& window) { windows.push_back(window); });
+}
+
 RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen) {
     read_notice notice;
     for (window_run const& window : reads.windows)
